@@ -1,0 +1,1 @@
+"""The web door: HTTP API, pages, and the command line."""

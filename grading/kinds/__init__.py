@@ -1,0 +1,1 @@
+"""The kinds: reading this table is knowing them all."""

@@ -1,0 +1,53 @@
+"""What a deployment may set, from the environment (`ROOFLAB_…`)."""
+
+import os
+import secrets
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """The deployment's settings. Everything has a default that works on one machine without any service."""
+
+    model_config = SettingsConfigDict(env_prefix="ROOFLAB_", frozen=False)
+
+    data: Path = Field(default=Path("data"), description="folder of the database, the bytes handed in and the secret")
+    database_url: str = Field(default="", description="SQLAlchemy URL; empty: SQLite in the data folder")
+    broker_url: str = Field(default="", description="redis://…; empty: files in the data folder, no service needed")
+    secret: str = Field(default="", repr=False, description="seeds hidden cases; empty: made once in the data folder")
+    packs: Path | None = Field(default=None, description="folder of packs; empty: the packs that come with Rooflab")
+    max_upload_bytes: int = 64 * 1024 * 1024
+    lease_seconds: float = 30.0
+    max_attempts: int = 3
+    sweep_seconds: float = 10.0
+    explanations_per_day: int = 20
+    allow_reduced_isolation: bool = Field(default=False, description="grade even where the sandbox cannot be whole")
+    secure_cookies: bool = Field(default=False, description="set behind HTTPS")
+
+    @property
+    def database(self) -> str:
+        return self.database_url or f"sqlite:///{(self.data / 'rooflab.sqlite').resolve()}"
+
+    @property
+    def broker(self) -> str:
+        return self.broker_url or "filesystem://"
+
+    @cached_property
+    def seed_secret(self) -> bytes:
+        """The secret that hidden inputs are drawn from. Made on first use, readable by this user alone."""
+        if self.secret:
+            return self.secret.encode()
+        path = self.data / "secret"
+        try:
+            with open(path, "x", opener=_private, encoding="ascii") as file:
+                file.write(secrets.token_hex(32))
+        except FileExistsError:
+            pass
+        return path.read_bytes()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

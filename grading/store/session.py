@@ -1,0 +1,50 @@
+"""The engine and the one commit point."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.orm import Session
+
+
+@contextmanager
+def transaction(url: str) -> Iterator[Session]:
+    """A session that commits when the block ends and rolls back when it raises. Nothing else commits.
+
+    On SQLite it holds the write lock from its first statement, so that what it read stays true until it commits.
+    """
+    with Session(engine(url).execution_options(writes=True), expire_on_commit=False) as session, session.begin():
+        yield session
+
+
+@contextmanager
+def reading(url: str) -> Iterator[Session]:
+    """A session that only reads and takes no write lock."""
+    with Session(engine(url)) as session:
+        yield session
+
+
+@cache
+def engine(url: str) -> Engine:
+    """The process's engine for a database URL. SQLite runs in WAL mode with foreign keys on."""
+    if url.startswith("sqlite"):
+        made = create_engine(url, connect_args={"timeout": 30})
+        event.listen(made, "connect", _prepare_sqlite)
+        event.listen(made, "begin", _begin)
+        return made
+    return create_engine(url, pool_pre_ping=True)
+
+
+def _prepare_sqlite(connection: Any, record: Any) -> None:
+    connection.isolation_level = None  # pysqlite's own BEGIN comes too late for a claim; `_begin` sends it
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Any) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,1 @@
+"""The instrument: what a GPU-performance lab counts and measures."""
