@@ -21,6 +21,8 @@ class Question(BaseModel):
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
     id: str
     points: Decimal
+    entry: str = ""  # the function to call; "" for a question answered in words
+    stubs: tuple[str, ...] = ()  # the template's own text of the definition: equal to it means not answered
     spec: Any
     public: ModuleType | None = None
     hidden: ModuleType | None = None
