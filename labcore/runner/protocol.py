@@ -24,7 +24,7 @@ ITEM_BYTES = {
 }
 ALIGNMENT = 64
 NOTE_BYTES = 2048
-SLOT_HEAD = 16  # u32 outcome, u32 bytes of note, u64 bytes of value
+SLOT_HEAD = 8  # u32 outcome, u32 bytes of note
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,20 @@ def encode(job: Job) -> tuple[bytes, bytes]:
         calls.append({"args": [_encode_value(value, memory) for value in call.args], "wanted": _encode_wanted(call)})
     request = {"source": job.source, "entry": job.entry, "calls": calls, "count": job.count_operations}
     return json.dumps(request).encode("ascii"), bytes(memory)
+
+
+def enclose(job: Job) -> bytes:
+    """All of the input memory: the length of the request, the request, and aligned after it the tensors' storages."""
+    request, memory = encode(job)
+    head = len(request).to_bytes(8, "little") + request
+    return head + bytes(_aligned(len(head)) - len(head)) + memory
+
+
+def unclose(memory: memoryview) -> tuple[dict[str, Any], memoryview]:
+    """The request and the storages in an input memory. For the child, which may trust the worker."""
+    length = int.from_bytes(memory[:8], "little")
+    request: dict[str, Any] = json.loads(bytes(memory[8 : 8 + length]))
+    return request, memory[_aligned(8 + length) :]
 
 
 def slots(wanted: Sequence[Wanted]) -> tuple[list[int], int]:

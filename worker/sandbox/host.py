@@ -1,0 +1,49 @@
+"""What this machine can do for a sandbox: tried for real, with a warm parent that has no torch."""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from worker.sandbox.fault import SandboxFault
+from worker.sandbox.profile import PROFILES
+from worker.sandbox.warm import Zygote
+
+Level = Literal["full", "reduced", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """The isolation reached here, and by name what is missing from the whole of it.
+
+    full: own view, namespaces, Landlock, seccomp, limits. reduced: no view and no namespaces, the rest. none: nothing that
+    would hold. As a plain user "own uid" is missing even from full: a child then has the worker's own uid, mapped in a
+    user namespace.
+    """
+
+    level: Level
+    missing: tuple[str, ...] = ()
+
+
+@cache
+def isolation() -> Isolation:
+    """What can be reached here. Asked once per process: the answer takes a tenth of a second."""
+    failed: list[str] = []
+    for namespaces in (True, False):
+        try:
+            _try(namespaces)
+        except SandboxFault as fault:
+            failed.append(fault.cause)
+            continue
+        if not namespaces:
+            return Isolation("reduced", ("view and namespaces: " + failed[0],))
+        return Isolation("full", () if os.geteuid() == 0 else ("own uid: only root can give a slot one",))
+    return Isolation("none", tuple(failed))
+
+
+def _try(namespaces: bool) -> None:
+    zygote = Zygote(namespaces=namespaces, torch=False)
+    try:
+        zygote.await_ready(zygote.order(PROFILES["cpu"]))
+    finally:
+        zygote.close()

@@ -1,0 +1,230 @@
+"""A slot: one warm parent with its spares. A job goes in, an observation comes out.
+
+All that a child does ends up in the observation; only a failure of the sandbox itself is a `SandboxFault`. One slot serves
+one thread, and dies with it: the warm parent is bound to the thread that started it.
+"""
+
+import fcntl
+import os
+import select
+import signal
+import socket
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import pairwise, zip_longest
+from types import TracebackType
+
+from labcore.runner.confine import Limits
+from labcore.runner.protocol import Ending, Job, Observation, Outcome, Returned, enclose, slots
+from worker.sandbox import collect
+from worker.sandbox.fault import SandboxFault
+from worker.sandbox.host import isolation
+from worker.sandbox.profile import PROFILES
+from worker.sandbox.warm import Death, Spare, Zygote
+
+SPARES = 2  # several questions in a row each find one ready
+DEATH_SECONDS = 30.0
+"""How long a killed child may take to be gone before the sandbox is held to be broken."""
+
+
+class Slot:
+    """Owns one warm parent. A context manager; `close` leaves no process behind."""
+
+    def __init__(self, allow_reduced: bool = False) -> None:
+        self.isolation = isolation()
+        if self.isolation.level == "none" or (self.isolation.level == "reduced" and not allow_reduced):
+            raise SandboxFault("the sandbox cannot be whole here: " + "; ".join(self.isolation.missing))
+        self._zygote: Zygote | None = None
+        self._spares: dict[Limits, deque[Spare]] = {}
+        self._warm()
+
+    def __enter__(self) -> "Slot":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the warm parent, its spares and whatever they run."""
+        if self._zygote is not None:
+            self._zygote.close()
+        self._zygote = None
+        self._spares.clear()
+
+    def run(self, job: Job) -> Observation:
+        """Run a job in a child of its own, and say what was seen once that child is dead."""
+        limits = PROFILES[job.profile]
+        try:
+            zygote = self._zygote or self._warm()
+            spare = self._ready_spare(zygote, limits)
+            try:
+                observation = _watch(zygote, spare, job, limits)
+            finally:
+                spare.kill()
+                spare.close()
+            self._top_up(zygote, limits)
+        except BaseException:
+            self.close()  # the next request starts a new one
+            raise
+        return replace(observation, isolation=self.isolation.level)
+
+    def _warm(self) -> Zygote:
+        self._zygote = Zygote(namespaces=self.isolation.level == "full")
+        self._top_up(self._zygote, PROFILES["cpu"])
+        return self._zygote
+
+    def _ready_spare(self, zygote: Zygote, limits: Limits) -> Spare:
+        self._top_up(zygote, limits)
+        spare = self._spares[limits].popleft()
+        zygote.await_ready(spare)
+        return spare
+
+    def _top_up(self, zygote: Zygote, limits: Limits) -> None:
+        waiting = self._spares.setdefault(limits, deque())
+        while len(waiting) < SPARES:
+            waiting.append(zygote.order(limits))
+
+
+def _watch(zygote: Zygote, spare: Spare, job: Job, limits: Limits) -> Observation:
+    """Hand the job over, follow the child until it is dead, and only then look at what it left."""
+    wanted = [call.wanted for call in job.calls]
+    _, size = slots(wanted)
+    seen = _Seen(limits.output_bytes, len(job.calls) + 1)
+    with ExitStack() as open_here:
+        out = _memory(open_here, bytes(0), size)
+        tick, output = _hand_over(open_here, spare, job, out)
+        seen.follow(spare, tick, output, time.perf_counter() + limits.wall_seconds)
+        death = zygote.await_death(spare)
+        spare.check_taken()
+        load, returned = collect.results(os.pread(out, size, 0), wanted)
+    times = [later - earlier for earlier, later in pairwise(seen.ticks)]
+    return Observation(
+        ending=_ending(seen, death, limits, [load, *returned]),
+        returned=tuple(replace(one, seconds=took) for one, took in zip_longest(returned, times)),
+        load=load.note,
+        output=collect.text(bytes(seen.output), limits.output_bytes),
+        seconds=seen.ended - seen.began,
+        signal=death.signal,
+    )
+
+
+def _hand_over(open_here: ExitStack, spare: Spare, job: Job, out: int) -> tuple[int, int]:
+    """Give the spare its job, and keep our ends of the pipes alone."""
+    with ExitStack() as theirs:
+        request = enclose(job)
+        given = _memory(theirs, request, len(request))
+        tick = _pipe(open_here, theirs)
+        output = _pipe(open_here, theirs)
+        try:
+            socket.send_fds(spare.line, [b"run"], [given, out, tick[1], output[1]])
+        except OSError as error:
+            raise SandboxFault(f"a waiting child died: {error}") from error
+        return tick[0], output[0]
+
+
+class _Seen:
+    """What the worker sees of a running child from outside, by its own clock."""
+
+    def __init__(self, most_output: int, most_ticks: int) -> None:
+        self.began = self.ended = time.perf_counter()
+        self.ticks: list[float] = []
+        self.output = bytearray()
+        self.timed_out = False
+        self._most_output = most_output
+        self._most_ticks = most_ticks
+
+    @property
+    def flooded(self) -> bool:
+        return len(self.output) > self._most_output
+
+    def follow(self, spare: Spare, tick: int, output: int, deadline: float) -> None:
+        """Read ticks and output until the child is dead; kill it at the deadline and when it floods."""
+        assert spare.pidfd is not None
+        poll = select.poll()
+        for descriptor in (spare.pidfd, tick, output):
+            poll.register(descriptor, select.POLLIN)
+        killed = False
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll(max(0.0, deadline - time.perf_counter()) * 1000)}
+            if tick in ready and not self._take_ticks(tick):
+                poll.unregister(tick)
+            if output in ready and not self._take_output(output):
+                poll.unregister(output)
+            if spare.pidfd in ready:
+                break
+            late = time.perf_counter() >= deadline
+            if late and killed:
+                raise SandboxFault("a killed child does not die")
+            if not killed and (late or self.flooded):
+                self.timed_out = late and not self.flooded
+                killed = True
+                spare.kill()
+                deadline = time.perf_counter() + DEATH_SECONDS
+        self.ended = time.perf_counter()
+        self._take_ticks(tick)
+        self._take_output(output)
+
+    def _take_ticks(self, tick: int) -> bool:
+        """Note when ticks came; false once there is nothing more to read, or more came than there are calls."""
+        room = self._most_ticks - len(self.ticks)
+        came = _read(tick, room) if room else b""
+        self.ticks += [time.perf_counter()] * len(came or b"")
+        return came is None or bool(came)
+
+    def _take_output(self, output: int) -> bool:
+        while not self.flooded:
+            came = _read(output, 1 << 16)
+            if not came:
+                return came is None
+            self.output += came
+        return False
+
+
+def _ending(seen: _Seen, death: Death, limits: Limits, slots: Sequence[Returned]) -> Ending:
+    if seen.flooded:
+        return Ending.FLOODED
+    if seen.timed_out or (death.signal is not None and death.cpu_seconds >= limits.cpu_seconds - 1):
+        return Ending.TIMED_OUT
+    if death.signal is not None:
+        # Nobody but the kernel, short of memory, kills from outside; and what runs into the limit often crashes.
+        short = death.signal == signal.SIGKILL or death.peak_bytes >= 0.8 * limits.memory_bytes
+        return Ending.OUT_OF_MEMORY if short else Ending.CRASHED
+    if slots[0].outcome is Outcome.RAISED:
+        return Ending.NOT_LOADED
+    if any(one.outcome is Outcome.NOT_REACHED for one in slots):
+        return Ending.EXITED
+    return Ending.FINISHED
+
+
+def _memory(stack: ExitStack, contents: bytes, size: int) -> int:
+    """Memory of fixed size; sealed against writing too when it comes with contents."""
+    descriptor = os.memfd_create("job", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    stack.callback(os.close, descriptor)
+    os.ftruncate(descriptor, size)
+    rest = memoryview(contents)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL | (fcntl.F_SEAL_WRITE if contents else 0)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+    return descriptor
+
+
+def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
+    reading, writing = os.pipe2(os.O_CLOEXEC)
+    ours.callback(os.close, reading)
+    theirs.callback(os.close, writing)
+    os.set_blocking(reading, False)
+    return reading, writing
+
+
+def _read(descriptor: int, most: int) -> bytes | None:
+    """What is there to read: None when nothing is yet, empty at the end."""
+    try:
+        return os.read(descriptor, most)
+    except BlockingIOError:
+        return None
