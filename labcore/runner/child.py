@@ -72,8 +72,8 @@ def serve(line: socket.socket) -> None:
     wanted = [_wanted(call["wanted"]) for call in request["calls"]]
     os.dup2(output, 1)
     os.dup2(output, 2)
-    sys.stdout = sys.__stdout__ = _stream(1)
-    sys.stderr = sys.__stderr__ = _stream(2)
+    sys.stdout = _stream(1)
+    sys.stderr = _stream(2)
     highest = max(line.fileno(), given, out, tick, output)
     os.dup2(tick, highest + 1)
     line.close()  # nothing but these is left for student code: no way to the worker, no memory that could be resized
@@ -170,12 +170,16 @@ class _Argument:
         return result.untyped_storage().data_ptr() == self._raw.untyped_storage().data_ptr()
 
 
-class _Operations(TorchDispatchMode):
+class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts what torch dispatches, by name."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.counted: Counter[str] = Counter()
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # or the first call would import the compiler, for half a second
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.counted[str(func.overloadpacket.__name__)[:60]] += 1

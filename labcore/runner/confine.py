@@ -1,8 +1,9 @@
 """Takes away from the calling process everything that student code must not have. There is no way back.
 
-Covered here: own namespaces with a private scratch folder and an own /proc, limits on resources, capabilities, Landlock,
-seccomp. Not covered: the view of the file system (bubblewrap makes it beforehand) and the wall clock (the worker's).
-Every step raises `Unconfined` where it cannot be done whole: a process that is only partly confined must not go on.
+Covered here: own namespaces with a private scratch folder and an own /proc, limits on resources, capabilities,
+Landlock, seccomp. Not covered: the view of the file system (bubblewrap makes it beforehand) and the wall clock (the
+worker's). Every step raises `Unconfined` where it cannot be done whole: a process that is only partly confined must
+not go on.
 """
 
 import ctypes

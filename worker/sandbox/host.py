@@ -16,9 +16,9 @@ Level = Literal["full", "reduced", "none"]
 class Isolation:
     """The isolation reached here, and by name what is missing from the whole of it.
 
-    full: own view, namespaces, Landlock, seccomp, limits. reduced: no view and no namespaces, the rest. none: nothing that
-    would hold. As a plain user "own uid" is missing even from full: a child then has the worker's own uid, mapped in a
-    user namespace.
+    full: own view, namespaces, Landlock, seccomp, limits. reduced: no view and no namespaces, but the rest. none:
+    nothing that would hold. As a plain user "own uid" is missing even from full: a child then has the worker's own uid,
+    mapped in a user namespace.
     """
 
     level: Level

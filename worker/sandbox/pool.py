@@ -1,7 +1,7 @@
 """A slot: one warm parent with its spares. A job goes in, an observation comes out.
 
-All that a child does ends up in the observation; only a failure of the sandbox itself is a `SandboxFault`. One slot serves
-one thread, and dies with it: the warm parent is bound to the thread that started it.
+All that a child does ends up in the observation; only a failure of the sandbox itself is a `SandboxFault`. One slot
+serves one thread, and dies with it: the warm parent is bound to the thread that started it.
 """
 
 import fcntl

