@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from io import FileIO
 from itertools import pairwise, zip_longest
 from types import TracebackType
 
@@ -113,7 +114,7 @@ def _watch(zygote: Zygote, spare: Spare, job: Job, limits: Limits) -> Observatio
     )
 
 
-def _hand_over(open_here: ExitStack, spare: Spare, job: Job, out: int) -> tuple[int, int]:
+def _hand_over(open_here: ExitStack, spare: Spare, job: Job, out: int) -> tuple[FileIO, FileIO]:
     """Give the spare its job, and keep our ends of the pipes alone."""
     with ExitStack() as theirs:
         request = enclose(job)
@@ -142,7 +143,7 @@ class _Seen:
     def flooded(self) -> bool:
         return len(self.output) > self._most_output
 
-    def follow(self, spare: Spare, tick: int, output: int, deadline: float) -> None:
+    def follow(self, spare: Spare, tick: FileIO, output: FileIO, deadline: float) -> None:
         """Read ticks and output until the child is dead; kill it at the deadline and when it floods."""
         assert spare.pidfd is not None
         poll = select.poll()
@@ -151,10 +152,10 @@ class _Seen:
         killed = False
         while True:
             ready = {descriptor for descriptor, _ in poll.poll(max(0.0, deadline - time.perf_counter()) * 1000)}
-            if tick in ready and not self._take_ticks(tick):
-                poll.unregister(tick)
-            if output in ready and not self._take_output(output):
-                poll.unregister(output)
+            for pipe, take in ((tick, self._take_ticks), (output, self._take_output)):
+                if not pipe.closed and pipe.fileno() in ready and not take(pipe):
+                    poll.unregister(pipe)
+                    pipe.close()  # who writes on gets an error
             if spare.pidfd in ready:
                 break
             late = time.perf_counter() >= deadline
@@ -166,19 +167,19 @@ class _Seen:
                 spare.kill()
                 deadline = time.perf_counter() + DEATH_SECONDS
         self.ended = time.perf_counter()
-        self._take_ticks(tick)
-        self._take_output(output)
+        for pipe, take in ((tick, self._take_ticks), (output, self._take_output)):
+            if not pipe.closed:
+                take(pipe)
 
-    def _take_ticks(self, tick: int) -> bool:
+    def _take_ticks(self, tick: FileIO) -> bool:
         """Note when ticks came; false once there is nothing more to read, or more came than there are calls."""
-        room = self._most_ticks - len(self.ticks)
-        came = _read(tick, room) if room else b""
+        came = tick.read(self._most_ticks - len(self.ticks))
         self.ticks += [time.perf_counter()] * len(came or b"")
-        return came is None or bool(came)
+        return came != b"" and len(self.ticks) < self._most_ticks
 
-    def _take_output(self, output: int) -> bool:
+    def _take_output(self, output: FileIO) -> bool:
         while not self.flooded:
-            came = _read(output, 1 << 16)
+            came = output.read(1 << 16)
             if not came:
                 return came is None
             self.output += came
@@ -214,17 +215,9 @@ def _memory(stack: ExitStack, contents: bytes, size: int) -> int:
     return descriptor
 
 
-def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
+def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[FileIO, int]:
+    """Both ends; reading gives None when nothing is there yet."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
-    ours.callback(os.close, reading)
     theirs.callback(os.close, writing)
     os.set_blocking(reading, False)
-    return reading, writing
-
-
-def _read(descriptor: int, most: int) -> bytes | None:
-    """What is there to read: None when nothing is yet, empty at the end."""
-    try:
-        return os.read(descriptor, most)
-    except BlockingIOError:
-        return None
+    return ours.enter_context(FileIO(reading, "rb")), writing
