@@ -97,10 +97,7 @@ ATTACKS = [
             kept = []
             while True: kept.append(bytearray(1 << 24))
         """,
-        (
-            Ending.FINISHED,
-            Ending.OUT_OF_MEMORY,
-        ),
+        (Ending.FINISHED, Ending.OUT_OF_MEMORY),
         errors=("MemoryError",),
     ),
     Attack(
@@ -119,11 +116,7 @@ ATTACKS = [
         def attack():
             mmap.mmap(-1, 30 << 30)
         """,
-        errors=(
-            "OSError",
-            "MemoryError",
-            "PermissionError",
-        ),
+        errors=("OSError", "MemoryError", "PermissionError"),
     ),
     Attack(
         "a file of 50 GB is refused",
@@ -186,11 +179,7 @@ ATTACKS = [
         def attack(*_):
             return max([0], key=attack)
         """,
-        (
-            Ending.CRASHED,
-            Ending.FINISHED,
-            Ending.OUT_OF_MEMORY,
-        ),
+        (Ending.CRASHED, Ending.FINISHED, Ending.OUT_OF_MEMORY),
         errors=("RecursionError",),
     ),
     Attack(
@@ -201,12 +190,7 @@ ATTACKS = [
         def attack():
             return attack()
         """,
-        (
-            Ending.CRASHED,
-            Ending.FINISHED,
-            Ending.OUT_OF_MEMORY,
-            Ending.TIMED_OUT,
-        ),
+        (Ending.CRASHED, Ending.FINISHED, Ending.OUT_OF_MEMORY, Ending.TIMED_OUT),
     ),
     Attack(
         "a segfault ends one child",
@@ -324,10 +308,7 @@ ATTACKS = [
         def attack():
             subprocess.run(['/opt/python/bin/python3'])
         """,
-        errors=(
-            "PermissionError",
-            "FileNotFoundError",
-        ),
+        errors=("PermissionError", "FileNotFoundError"),
     ),
     Attack(
         "a program cannot replace the child",
@@ -453,10 +434,7 @@ ATTACKS = [
         def attack():
             os.kill(os.getppid(), 9)
         """,
-        errors=(
-            "PermissionError",
-            "ProcessLookupError",
-        ),
+        errors=("PermissionError", "ProcessLookupError"),
     ),
     Attack(
         "killing process 1 is refused",
@@ -465,10 +443,7 @@ ATTACKS = [
         def attack():
             os.kill(1, 9)
         """,
-        errors=(
-            "PermissionError",
-            "ProcessLookupError",
-        ),
+        errors=("PermissionError", "ProcessLookupError"),
     ),
     Attack(
         "killing everybody is refused",
@@ -477,10 +452,7 @@ ATTACKS = [
         def attack():
             os.kill(-1, 9)
         """,
-        errors=(
-            "PermissionError",
-            "ProcessLookupError",
-        ),
+        errors=("PermissionError", "ProcessLookupError"),
     ),
     Attack(
         "no descriptor but the standard ones and the tick is open",
@@ -551,10 +523,7 @@ ATTACKS = [
             sys.modules.clear()
             return 1
         """,
-        (
-            Ending.FINISHED,
-            Ending.EXITED,
-        ),
+        (Ending.FINISHED, Ending.EXITED),
     ),
     Attack(
         "walking frames finds no expected value",
@@ -585,10 +554,7 @@ ATTACKS = [
         def attack():
             resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
         """,
-        errors=(
-            "ValueError",
-            "PermissionError",
-        ),
+        errors=("ValueError", "PermissionError"),
     ),
     Attack(
         "another user cannot be taken",
@@ -617,7 +583,7 @@ ATTACKS = [
         def refused(number, *args):
             result = libc.syscall(number, *args)
             return result == -1 and ctypes.get_errno() in (errno.EPERM, errno.ENOSYS)
-import platform
+        import platform
         def attack():
             numbers = {'x86_64': (101, 165, 272, 308, 250, 321, 323, 425, 298, 29, 161),
                        'aarch64': (117, 40, 97, 268, 219, 280, 282, 425, 241, 194, 51)}[platform.machine()]
