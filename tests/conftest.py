@@ -1,0 +1,3 @@
+"""Fixtures that every test file may use."""
+
+pytest_plugins = ["plugin_parts"]
