@@ -20,6 +20,7 @@ class Question(BaseModel):
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
     id: str
+    kind: str = ""
     points: Decimal
     entry: str = ""  # the function to call; "" for a question answered in words
     stubs: tuple[str, ...] = ()  # the template's own text of the definition: equal to it means not answered
