@@ -1,0 +1,173 @@
+"""The scoreboard as it is shown. A class has tens of thousands of cells, so their HTML is made here, each kind once."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+
+from markupsafe import Markup, escape
+
+from api.pages.text import points
+from api.pages.times import When
+from api.pages.words import STATES, Words, state
+from grading.outline import Asked, Outline
+
+SHOWS = (
+    ("", "everybody"),
+    ("review", "needs a review"),
+    ("missing", "nothing handed in"),
+    ("late", "late"),
+)
+NOTHING = '<td class="absent"><span aria-hidden="true">·</span><span class="visually-hidden">nothing</span></td>'
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One student in one lab, as far as the scoreboard needs it. `points` is none where nothing counts yet."""
+
+    name: str
+    login: str
+    section: str
+    submission_id: str | None
+    points: Decimal | None
+    bonus: Decimal | None
+    pending: Decimal | None
+    late: bool
+    questions: dict[str, tuple[str, Decimal, bool]]  # question -> state, points, needs review
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A grading that every attempt at ended in a fault of ours."""
+
+    name: str
+    submission_id: str
+    number: int
+    attempts: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str
+    login: str
+    section: str
+    submission_id: str | None
+    late: bool
+    cells: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What the reader asked to see: part of a name or login, a section, one of `SHOWS`."""
+
+    name: str = ""
+    section: str = ""
+    show: str = ""
+
+    def lets_through(self, standing: Standing) -> bool:
+        wanted = self.name.casefold().strip()
+        if wanted and wanted not in standing.name.casefold() and wanted not in standing.login.casefold():
+            return False
+        if self.section and standing.section != self.section:
+            return False
+        return {
+            "review": needs_review(standing),
+            "missing": standing.submission_id is None,
+            "late": standing.late,
+        }.get(self.show, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    lab_id: str
+    course_id: str
+    title: str
+    due: When | None
+    csv: str
+    questions: tuple[Asked, ...]
+    out_of: Decimal
+    bonus_out_of: Decimal
+    rows: tuple[Row, ...]
+    students: int
+    handed_in: int
+    reviews: int
+    faults: tuple[Fault, ...]
+    sections: tuple[str, ...]
+    shows: tuple[tuple[str, str], ...]
+    legend: tuple[Words, ...]
+    name: str
+    section: str
+    show: str
+    filtered: bool
+
+
+def board(
+    lab: tuple[str, str, str],
+    due: When | None,
+    csv: str,
+    outline: Outline,
+    standings: Sequence[Standing],
+    faults: Iterable[Fault],
+    chosen: Filter,
+) -> Board:
+    """The scoreboard of a lab (its id, its course's, its title); counts are of everybody, rows of those chosen."""
+    ids = tuple(question.id for question in outline.questions)
+    return Board(
+        lab_id=lab[0],
+        course_id=lab[1],
+        title=lab[2],
+        due=due,
+        csv=csv,
+        questions=outline.questions,
+        out_of=outline.out_of,
+        bonus_out_of=outline.bonus_out_of,
+        rows=tuple(_row(one, ids, bool(outline.bonus_out_of)) for one in standings if chosen.lets_through(one)),
+        students=len(standings),
+        handed_in=sum(one.submission_id is not None for one in standings),
+        reviews=sum(needs_review(one) for one in standings),
+        faults=tuple(faults),
+        sections=tuple(sorted({one.section for one in standings if one.section})),
+        shows=SHOWS,
+        legend=tuple(STATES.values()),
+        name=chosen.name,
+        section=chosen.section,
+        show=chosen.show,
+        filtered=chosen != Filter(),
+    )
+
+
+def needs_review(standing: Standing) -> bool:
+    """Whether a person has to look at any of the student's answers."""
+    return any(review for _, _, review in standing.questions.values())
+
+
+def _row(standing: Standing, questions: tuple[str, ...], bonus: bool) -> Row:
+    cells = [f'<td class="sum">{escape(points(standing.points))}</td>']
+    if bonus:
+        cells.append(f"<td>{escape(points(standing.bonus))}</td>")
+    cells.append(f"<td>{escape(points(standing.pending)) if standing.pending else '–'}</td>")
+    for question in questions:
+        found = standing.questions.get(question)
+        cells.append(_cell(*found) if found else NOTHING)
+    return Row(
+        name=standing.name,
+        login=standing.login,
+        section=standing.section,
+        submission_id=standing.submission_id,
+        late=standing.late,
+        cells=Markup("".join(cells)),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _cell(name: str, gained: Decimal, review: bool) -> str:
+    words = state(name)
+    flag = (
+        '<span class="flag" title="needs review"><span aria-hidden="true"> ⚑</span>'
+        '<span class="visually-hidden">, needs review</span></span>'
+    )
+    return (
+        f'<td class="{words.tone}"><i aria-hidden="true">{words.mark}</i>'
+        f'<span class="visually-hidden">{escape(words.word)}, </span>{escape(points(gained))}{flag if review else ""}</td>'
+    )

@@ -1,0 +1,41 @@
+"""How pages say the states: a word, an icon and a tone for each, so that no meaning hangs on colour alone."""
+
+from dataclasses import dataclass
+
+from grading.verdict import State
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A state in words. `mark` is one character for narrow tables; `tone` names the colours and the icon."""
+
+    word: str
+    tone: str
+    mark: str
+
+
+STATES: dict[State, Words] = {
+    State.PASSED: Words("passed", "passed", "✓"),
+    State.PARTIAL: Words("partial", "partial", "◐"),
+    State.FAILED: Words("failed", "failed", "✗"),
+    State.NOT_ANSWERED: Words("not answered", "absent", "–"),
+    State.OURS: Words("our fault", "ours", "!"),
+}
+
+OURS = "Rooflab could not judge this answer. It is our fault, it costs you nothing, and it will be tried again."
+REVIEW = "A person will look at this. The points shown stand until then."
+
+ISOLATION = {
+    "reduced": "The sandbox of this run was not complete (reduced isolation).",
+    "none": "This run had no sandbox (isolation: none).",
+}
+
+
+def state(name: str) -> Words:
+    """The words for a state as it is stored."""
+    return STATES[State(name)]
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """`1 submission`, `3 submissions`."""
+    return f"{number} {one if number == 1 else many}"
