@@ -5,10 +5,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
 from starlette.staticfiles import StaticFiles
 
 from api import pages, problems, routes
@@ -40,10 +39,9 @@ def make_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = settings
     app.state.attempts = Attempts()
-    problems.install(app, getattr(pages, "error_page", _bare_error))
+    problems.install(app, pages.error_page)
     app.include_router(routes.router)
-    if hasattr(pages, "router"):
-        app.include_router(pages.router, include_in_schema=False)
+    app.include_router(pages.router, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
@@ -56,10 +54,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     (settings.data / "tmp").mkdir(mode=0o700, exist_ok=True)
     _ = settings.seed_secret
     yield
-
-
-def _bare_error(request: Request, status: int, detail: str) -> Response:
-    return PlainTextResponse(detail, status)
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:

@@ -1,30 +1,12 @@
 """People and their places in courses."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from grading.store.tables import Member, Role, User
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One person in one course."""
-
-    user_id: int
-    login: str
-    name: str
-    email: str
-    section: str
-    role: Role
-    active: bool
-
-
-def normal_login(login: str) -> str:
-    """A login as it is stored and compared: `Ann@X.edu` and ` ann@x.edu` are one person."""
-    return login.strip().casefold()
+from grading.roster import Changes, Place, normal_login
+from grading.store.tables import Course, Grade, Lab, Member, Role, User
 
 
 def user(session: Session, user_id: int) -> User | None:
@@ -35,6 +17,11 @@ def user(session: Session, user_id: int) -> User | None:
 def user_by_login(session: Session, login: str) -> User | None:
     """The person with this login, however it is capitalised."""
     return session.scalar(select(User).where(User.login == normal_login(login)))
+
+
+def hold(session: Session, user_id: int) -> None:
+    """Keep others from numbering or summing this person's work until the transaction ends."""
+    session.execute(select(User.id).where(User.id == user_id).with_for_update())
 
 
 def add_user(session: Session, *, login: str, name: str, now: datetime, email: str = "") -> User:
@@ -66,13 +53,54 @@ def role_in(session: Session, course_id: str, user_id: int) -> Role | None:
 
 def places(session: Session, course_id: str) -> list[Place]:
     """Everybody in a course, dropped students too, by name."""
+    other = select(Member.user_id).where(Member.course_id != course_id, Member.active.is_(True))
     rows = session.execute(
-        select(Member, User)
+        select(Member, User, Member.user_id.in_(other))
         .join(User, User.id == Member.user_id)
         .where(Member.course_id == course_id)
         .order_by(User.name, User.login)
     )
     return [
-        Place(user.id, user.login, user.name, user.email, member.section, Role(member.role), member.active)
-        for member, user in rows
+        Place(user.id, user.login, user.name, user.email, member.section, Role(member.role), member.active, elsewhere)
+        for member, user, elsewhere in rows
     ]
+
+
+def apply_roster(session: Session, course_id: str, changes: Changes, now: datetime) -> None:
+    """Make a course's students what a roster says. A known login is that person, whose name another course may own."""
+    for one in changes.added:
+        found = user_by_login(session, one.login) or add_user(
+            session, login=one.login, name=one.name, email=one.email, now=now
+        )
+        enroll(session, course_id=course_id, user_id=found.id, role=Role.STUDENT, section=one.section, now=now)
+    for one in changes.changed:
+        assert one.user_id is not None
+        known = session.get_one(User, one.user_id)
+        known.name, known.email = one.name, one.email
+        member = session.get_one(Member, (course_id, one.user_id))
+        member.section, member.active = one.section, True
+    for one in changes.dropped:
+        assert one.user_id is not None
+        session.get_one(Member, (course_id, one.user_id)).active = False
+    session.flush()
+    moved = [one.user_id for one in changes.changed + changes.dropped if one.user_id is not None]
+    touch_grades(session, course_id, now, user_ids=moved)
+
+
+def touch_grades(
+    session: Session, course_id: str, now: datetime, *, user_ids: list[int] | None = None, lab_id: str | None = None
+) -> None:
+    """Give grades a new revision though their points are the same, so that a pull `since=` sees what else changed."""
+    query = select(Grade).join(Lab, Lab.id == Grade.lab_id).where(Lab.course_id == course_id)
+    if user_ids is not None:
+        query = query.where(Grade.user_id.in_(user_ids))
+    if lab_id is not None:
+        query = query.where(Grade.lab_id == lab_id)
+    grades = session.scalars(query.order_by(Grade.revision)).all()
+    if not grades:
+        return
+    session.execute(update(Course).where(Course.id == course_id).values(revision=Course.revision + len(grades)))
+    revision = session.scalars(select(Course.revision).where(Course.id == course_id)).one() - len(grades)
+    for number, grade in enumerate(grades, 1):
+        grade.revision, grade.changed_at = revision + number, now
+    session.flush()
