@@ -9,6 +9,7 @@ not go on.
 import ctypes
 import os
 import resource
+import signal
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 SCRATCH = "/tmp"
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
-_PR_CAPBSET_DROP, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 24, 22, 38, 47
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 1, 24, 22, 38, 47
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # the same on every architecture
 _READ_FILE, _READ_DIR, _WRITE_FILE, _TRUNCATE = 1 << 2, 1 << 3, 1 << 1, 1 << 14
 _SCRATCH_RIGHTS = (
@@ -46,17 +47,14 @@ class Limits:
     threads: int
 
 
-def confine(limits: Limits, *, namespaces: bool, uid: int | None, readable: Sequence[str], syscalls: bytes) -> None:
+def confine(limits: Limits, *, namespaces: bool, fresh_proc: bool, readable: Sequence[str], syscalls: bytes) -> None:
     """Put on every layer, in the one order that works. `syscalls` is the seccomp program."""
     if namespaces:
-        _private_mounts(limits)
+        _private_mounts(limits, fresh_proc)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")  # when the machine is short of memory, the child goes first
     _limit(limits)
-    if uid is not None:
-        os.setgroups([])
-        os.setresgid(uid, uid, uid)
-        os.setresuid(uid, uid, uid)
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     _drop_capabilities()
     _landlock(readable, SCRATCH if namespaces else None)
     _seccomp(syscalls)
@@ -75,16 +73,16 @@ def enter(descriptor: int, flags: int) -> None:
     _check(_libc.setns(descriptor, flags), "namespaces")
 
 
-def _private_mounts(limits: Limits) -> None:
+def _private_mounts(limits: Limits, fresh_proc: bool) -> None:
     unshare(CLONE_NEWNS | CLONE_NEWIPC)
     _mount("none", "/", None, _MS_REC | _MS_PRIVATE, "")
     flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
     size = f"size={limits.scratch_bytes},nr_inodes={limits.scratch_files},mode=1777"
     _mount("tmpfs", SCRATCH, "tmpfs", flags, size)
     _mount(SCRATCH, "/dev/shm", None, _MS_BIND, "")
-    try:
-        _mount("proc", "/proc", "proc", flags, "")
-    except Unconfined:  # a container that masks parts of /proc allows no new one: none at all is safe too
+    if fresh_proc:
+        _mount("proc", "/proc", "proc", flags, "subset=pid")
+    else:
         _mount("tmpfs", "/proc", "tmpfs", flags | _MS_RDONLY, "size=4096,nr_inodes=2")
     os.chdir(SCRATCH)
 

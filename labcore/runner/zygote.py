@@ -3,16 +3,17 @@
 It never runs student code, touches no CUDA (a fork after that is broken) and runs no torch operation (a thread pool
 does not survive a fork). Its control socket carries, one JSON object a packet:
 
-    worker → zygote   {"torch", "namespaces", "uid", "readable", "syscalls"}      once, first
+    worker → zygote   {"torch", "namespaces", "fresh_proc", "readable", "syscalls"}      once, first
     zygote → worker   {"warm": version}                                           once, first
     worker → zygote   {"spare": number, "limits": {…}} and the child's socket
     zygote → worker   {"born": number} and a pidfd
-    zygote → worker   {"died": number, "status", "cpu_seconds", "peak_bytes"}
+    zygote → worker   {"died": number, "status", "cpu_seconds", "peak_bytes"}   bytes beyond the parent's own
 """
 
 import gc
 import json
 import os
+import resource
 import selectors
 import signal
 import socket
@@ -41,6 +42,7 @@ def main() -> None:
 def _serve(control: socket.socket, orders: dict[str, Any]) -> None:
     """Make spares as ordered and report deaths, until the worker's end of the socket is closed."""
     home = os.pidfd_open(os.getpid())
+    warm = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     children: dict[int, tuple[int, int]] = {}  # pidfd: (number, pid)
     waiting = selectors.DefaultSelector()
     waiting.register(control, selectors.EVENT_READ)
@@ -55,7 +57,7 @@ def _serve(control: socket.socket, orders: dict[str, Any]) -> None:
                     "died": number,
                     "status": status,
                     "cpu_seconds": used.ru_utime + used.ru_stime,
-                    "peak_bytes": used.ru_maxrss * 1024,
+                    "peak_bytes": max(0, used.ru_maxrss - warm) * 1024,
                 }
                 _send(control, died)
                 continue
@@ -91,7 +93,7 @@ def _become_spare(orders: dict[str, Any], limits: dict[str, Any], inherited: soc
         confine.confine(
             table,
             namespaces=orders["namespaces"],
-            uid=orders["uid"],
+            fresh_proc=orders["fresh_proc"],
             readable=orders["readable"],
             syscalls=bytes.fromhex(orders["syscalls"]),
         )

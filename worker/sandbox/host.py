@@ -23,26 +23,30 @@ class Isolation:
 
     level: Level
     missing: tuple[str, ...] = ()
+    fresh_proc: bool = True  # false: the kernel allows no new /proc here, as in most containers; a child then has none
 
 
 @cache
 def isolation() -> Isolation:
     """What can be reached here. Asked once per process: the answer takes a tenth of a second."""
-    failed: list[str] = []
-    for namespaces in (True, False):
+    missing = () if os.geteuid() == 0 else ("own uid: only a worker started as root can give one to each slot",)
+    failed = []
+    for namespaces, fresh_proc in ((True, True), (True, False), (False, False)):
         try:
-            _try(namespaces)
+            _try(namespaces, fresh_proc)
         except SandboxFault as fault:
             failed.append(fault.cause)
             continue
         if not namespaces:
             return Isolation("reduced", ("view and namespaces: " + failed[0],))
-        return Isolation("full", () if os.geteuid() == 0 else ("own uid: only root can give a slot one",))
-    return Isolation("none", tuple(failed))
+        if not fresh_proc:
+            missing = (*missing, "own /proc: the kernel allows no new one here, so a child has none")
+        return Isolation("full", missing, fresh_proc)
+    return Isolation("none", tuple(dict.fromkeys(failed)))
 
 
-def _try(namespaces: bool) -> None:
-    zygote = Zygote(namespaces=namespaces, torch=False)
+def _try(namespaces: bool, fresh_proc: bool) -> None:
+    zygote = Zygote(namespaces=namespaces, fresh_proc=fresh_proc, torch=False)
     try:
         zygote.await_ready(zygote.order(PROFILES["cpu"]))
     finally:

@@ -59,7 +59,9 @@ class Slot:
 
     def run(self, job: Job) -> Observation:
         """Run a job in a child of its own, and say what was seen once that child is dead."""
-        limits = PROFILES[job.profile]
+        limits = PROFILES.get(job.profile)
+        if limits is None:
+            raise SandboxFault(f"there is no profile {job.profile!r}")
         try:
             zygote = self._zygote or self._warm()
             spare = self._ready_spare(zygote, limits)
@@ -75,7 +77,7 @@ class Slot:
         return replace(observation, isolation=self.isolation.level)
 
     def _warm(self) -> Zygote:
-        self._zygote = Zygote(namespaces=self.isolation.level == "full")
+        self._zygote = Zygote(namespaces=self.isolation.level == "full", fresh_proc=self.isolation.fresh_proc)
         self._top_up(self._zygote, PROFILES["cpu"])
         return self._zygote
 

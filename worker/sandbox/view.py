@@ -78,8 +78,8 @@ def environment() -> dict[str, str]:
 
 def bare_environment() -> dict[str, str]:
     """The same without namespaces, where the packages are found in their own places."""
-    root = Path(labcore.runner.__file__).parents[2]
-    return _COMMON | {"PYTHONPATH": f"{root}"}
+    places = [Path(labcore.runner.__file__).parents[2], *(Path(source).parent for source, _ in _packages())]
+    return _COMMON | {"PYTHONPATH": ":".join(dict.fromkeys(map(str, places)))}
 
 
 def readable() -> list[str]:
