@@ -6,6 +6,7 @@ def calc_attn_module_io(batch_size, query_len, kv_len, gemma_config):
     head_dim = gemma_config.head_dim
     q_dim = num_heads * head_dim
     kv_dim = num_kv_heads * head_dim
-    bytes_per_elem = 2    ### YOUR CODE HERE ###
+    bytes_per_elem = 2
+    ### YOUR CODE HERE ###
     raise NotImplementedError()
     ######################

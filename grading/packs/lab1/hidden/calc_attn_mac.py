@@ -1,0 +1,30 @@
+"""The MAC of question 3.1: two products for each head; softmax and scaling count nothing."""
+
+from collections.abc import Mapping
+
+from grading.kinds.formula.attention import CAUSAL, large_sizes, ordinary_sizes, scores
+from grading.kinds.formula.count import Count, RightOnlyWhere, Term
+from grading.polynomial import symbols
+
+B, H, L_q, L_kv, D_h = symbols("B H L_q L_kv D_h")
+
+
+def terms(chosen: Mapping[str, str]) -> tuple[Term, ...]:
+    product = B * H * scores(chosen["causal"], L_q, L_kv) * D_h
+    return (Term("product-qk", product, "the product Q·Kᵀ"), Term("product-av", product, "the product A·V"))
+
+
+COUNT = Count(
+    terms,
+    ordinary_sizes,
+    large_sizes,
+    axes=(CAUSAL,),
+    right_only_where=(
+        RightOnlyWhere(
+            "equal-lengths-only",
+            "Right only at L_q = L_kv: queries and keys are counted by their own lengths",
+            lambda sizes: sizes["L_q"] == sizes["L_kv"],
+        ),
+    ),
+    names={"B": "B (batch)", "H": "H (heads)", "L_q": "L_q", "L_kv": "L_kv", "D_h": "D_h (head size)"},
+)

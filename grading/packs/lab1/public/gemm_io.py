@@ -1,0 +1,9 @@
+"""Public cases of question 1.4."""
+
+from grading.kinds.formula.count import Case
+
+CASES = (
+    Case("2×3 · 3×4", {"N": 2, "K": 3, "M": 4}, 104),
+    Case("128×256 · 256×512", {"N": 128, "K": 256, "M": 512}, 917_504),
+    Case("512×512 · 512×512", {"N": 512, "K": 512, "M": 512}, 3_145_728),
+)
