@@ -5,8 +5,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Engine, create_engine, event, select
 from sqlalchemy.orm import Session
+
+from grading.store.tables import User
 
 
 @contextmanager
@@ -24,6 +26,11 @@ def reading(url: str) -> Iterator[Session]:
     """A session that only reads and takes no write lock."""
     with Session(engine(url)) as session:
         yield session
+
+
+def hold_person(session: Session, user_id: int) -> None:
+    """Make other transactions about the same person wait until this one ends, so that what they count stays true."""
+    session.execute(select(User.id).where(User.id == user_id).with_for_update(key_share=True)).one()
 
 
 @cache

@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, DateTime, Dialect, ForeignKey, Index, MetaData, String, UniqueConstraint
+from sqlalchemy import JSON, DateTime, Dialect, ForeignKey, Index, MetaData, String, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
@@ -163,14 +163,24 @@ class GradingState(StrEnum):
     FAILED = "failed"  # every attempt ended in a fault of ours: costs no points, shown to staff
 
 
+_CURRENT = text("current")
+
+
 class Grading(Base):
-    """One judging of a submission, claimed by compare-and-set on `state` and `lease_until`."""
+    """One judging of a submission, claimed by compare-and-set on `state` and `lease_until`.
+
+    `lease_until` is the end of a running one's lease; a queued one that met a fault is not tried again before it.
+    """
 
     __tablename__ = "gradings"
-    __table_args__ = (Index("ix_gradings_waiting", "state", "queued_at"),)
+    __table_args__ = (
+        Index("ix_gradings_waiting", "state", "queue", "queued_at"),
+        Index("uq_gradings_current", "submission_id", unique=True, sqlite_where=_CURRENT, postgresql_where=_CURRENT),
+    )
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
     submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id"), index=True)
     state: Mapped[str] = mapped_column(String(16))
+    queue: Mapped[str] = mapped_column(String(16), default="cpu")  # the workers that may take it
     why: Mapped[str] = mapped_column(String(255))  # "handed in", "regrade: …"
     by_user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     queued_at: Mapped[datetime]
@@ -187,6 +197,7 @@ class Grading(Base):
     points: Mapped[Decimal | None]
     bonus: Mapped[Decimal | None]
     pending: Mapped[Decimal | None]  # points that wait for a person
+    out_of: Mapped[Decimal | None]
     current: Mapped[bool] = mapped_column(default=True)  # the submission's grading in force
 
 
