@@ -72,8 +72,9 @@ def test_a_plain_user_gets_the_full_sandbox_and_is_told_that_the_uid_is_shared()
 @as_root
 def test_where_no_new_proc_is_to_be_had_the_sandbox_is_full_without_one() -> None:
     look = "import os\ndef f(a, b): return len(os.listdir('/proc'))"
+    half = "import torch\ndef f(a, b): return int(torch.ones(a, b).half().sum())"
 
-    told = _tell_as_plain_user([HONEST, look], mounts=("--tmpfs", "/proc/fs"))
+    told = _tell_as_plain_user([half, look], mounts=("--tmpfs", "/proc/fs"))
 
     assert told["level"] == "full"
     assert any("own /proc" in one for one in told["missing"])

@@ -47,6 +47,7 @@ def warm_before_fork() -> str:
     for module in ("numpy", "dataclasses", "typing", "math", "functools", "itertools", "collections", "traceback"):
         with suppress(ImportError):
             __import__(module)
+    torch.cpu._is_avx2_supported()  # has torch look at /proc/cpuinfo, which a child does not have; then half() works
     return str(torch.__version__)
 
 

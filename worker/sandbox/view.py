@@ -51,7 +51,7 @@ def bubblewrap() -> Path | None:
 
 def command(binary: Path, control: int, uid: int | None, *, fresh_proc: bool = True) -> list[str]:
     """The command line of a warm parent in namespaces; `uid` is the slot's own when started as root."""
-    proc = ["--proc", "/proc"] if fresh_proc else ["--tmpfs", "/proc"]
+    proc = ["--proc", "/proc"] if fresh_proc else ["--tmpfs", "/proc", "--ro-bind", "/proc/cpuinfo", "/proc/cpuinfo"]
     start = [_INTERPRETER, "-s", "-P", "-m", "labcore.runner.zygote", str(control)]
     inner = ["--unshare-all", "--uid", "0", "--gid", "0", "--cap-add", "ALL"]
     inner += ["--die-with-parent", "--new-session"]
