@@ -1,0 +1,41 @@
+"""The command line `rooflab`.
+
+The exit codes are in `EPILOG`, which `--help` shows. Commands of the working side come by entry points, so that nothing
+here imports the worker or torch.
+"""
+
+from importlib.metadata import entry_points
+
+import typer
+
+from api.cli import administration, client
+from api.cli.serve import serve
+
+EPILOG = (
+    "Exit codes: 0 done, 1 failed (the reason is printed), 2 wrong usage, 3 refused, 4 server not reachable, "
+    "5 not authorised."
+)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Rooflab grades a GPU-performance lab.",
+    epilog=EPILOG,
+)
+app.command()(serve)
+app.command()(client.submit)
+app.command()(client.status)
+app.add_typer(administration.db, name="db")
+app.add_typer(administration.roster, name="roster")
+app.add_typer(administration.token, name="token")
+
+
+def main() -> None:
+    """Run the command line, with the commands that other packages bring by the entry point `rooflab.commands`."""
+    for entry in entry_points(group="rooflab.commands"):
+        command = entry.load()
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=entry.name)
+        else:
+            app.command(entry.name)(command)
+    app()

@@ -1,0 +1,78 @@
+"""The service as the command line sees it: one connection, and errors as sentences with an exit code."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import httpx
+import typer
+from rich.console import Console
+
+REFUSED, UNREACHABLE, NOT_AUTHORISED = 3, 4, 5
+err = Console(stderr=True)
+
+
+class Server:
+    """An HTTP connection to a Rooflab service. Every failure ends the command with one line that says what to do."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._http = httpx.Client(
+            base_url=url.rstrip("/") + "/api/v1", headers={"Authorization": f"Bearer {token}"}, timeout=60
+        )
+        self._url = url
+
+    def get(self, path: str, **parameters: str) -> Any:
+        return self._send("GET", path, params=parameters)
+
+    def hand_in(self, lab: str, file: Path) -> dict[str, Any]:
+        """Hand a file in; the service's answer names the submission."""
+        with open(file, "rb") as opened:
+            answer = self._send("POST", f"/labs/{lab}/submissions", files={"file": (file.name, opened)})
+        return dict(answer)
+
+    def follow(self, submission: str) -> Iterator[dict[str, Any]]:
+        """The submission's progress, event by event, until it is graded."""
+        with (
+            _reaching(self._url),
+            self._http.stream("GET", f"/submissions/{submission}/events", timeout=httpx.Timeout(60, read=None)) as got,
+        ):
+            if got.is_error:
+                got.read()
+                _fail(got)
+            for line in got.iter_lines():
+                if line.startswith("data:"):
+                    yield json.loads(line.removeprefix("data:"))
+
+    def _send(self, method: str, path: str, **arguments: Any) -> Any:
+        with _reaching(self._url):
+            answer = self._http.request(method, path, **arguments)
+        if answer.is_error:
+            _fail(answer)
+        return answer.json()
+
+
+@contextmanager
+def _reaching(url: str) -> Iterator[None]:
+    try:
+        yield
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        err.print(
+            f"{url} cannot be reached ({type(error).__name__}): check --server or ROOFLAB_SERVER.",
+            markup=False,
+        )
+        raise typer.Exit(UNREACHABLE) from None
+
+
+def _fail(answer: httpx.Response) -> NoReturn:
+    try:
+        problem = answer.json()
+        reason = problem.get("detail") or problem.get("title") or ""
+    except ValueError:
+        reason = ""
+    if answer.status_code == 401:
+        err.print(f"Not authorised. {reason} Give a token with --token or ROOFLAB_TOKEN.", markup=False)
+        raise typer.Exit(NOT_AUTHORISED)
+    err.print(reason or f"The service answered {answer.status_code}.", markup=False)
+    raise typer.Exit(REFUSED if answer.status_code < 500 else 1)

@@ -1,0 +1,1 @@
+"""Verdicts and grades in the forms that leave Rooflab."""
