@@ -1,0 +1,133 @@
+"""The way in, for every door: check, read, keep the bytes, record, and only then nudge a worker.
+
+A submission is recorded with its bytes or not at all. Attempts and deadline are checked in the transaction that
+records it, so that two uploads at once cannot both be the last one allowed.
+"""
+
+import json
+import os
+import tempfile
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from anyio import to_thread
+from sqlalchemy.orm import Session
+
+from grading import queue, shelf
+from grading.answers.model import Answers
+from grading.answers.reading import read_apart, read_pasted_apart
+from grading.outline import Outline
+from grading.policy import Policy, is_late
+from grading.settings import Settings
+from grading.store import blobs, gradings, submissions
+from grading.store.session import hold_person, reading, transaction
+from grading.store.tables import Lab
+
+LONGEST_NAME = 200
+PASTED = "pasted.json"
+
+
+class Closed(Exception):
+    """The lab takes nothing from this student now. `code` is a short stable word, the message is for the student."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What was recorded: the submission, its queued grading, and the student's count in this lab."""
+
+    submission_id: str
+    grading_id: str
+    number: int
+
+
+async def receive(settings: Settings, lab_id: str, user_id: int, path: Path, filename: str) -> Received:
+    """Take a file that lies at `path` for as long as this lasts. Raises `Refused` or `Closed`, with nothing stored."""
+    now = datetime.now(UTC)
+    outline = await to_thread.run_sync(_open, settings, lab_id, user_id, now)
+    answers = await read_apart(path, filename, outline.wanted(), settings.max_upload_bytes)
+    return await to_thread.run_sync(_take, settings, lab_id, user_id, path, clean_name(filename), answers, outline, now)
+
+
+async def receive_pasted(settings: Settings, lab_id: str, user_id: int, texts: Mapping[str, str]) -> Received:
+    """Take texts pasted per question; they are kept as one JSON file."""
+    now = datetime.now(UTC)
+    outline = await to_thread.run_sync(_open, settings, lab_id, user_id, now)
+    answers = await read_pasted_apart(texts, outline.wanted())
+    with tempfile.NamedTemporaryFile(prefix="rooflab-") as file:
+        file.write(json.dumps(dict(texts), sort_keys=True).encode("ascii"))
+        file.flush()
+        path = Path(file.name)
+        return await to_thread.run_sync(_take, settings, lab_id, user_id, path, PASTED, answers, outline, now)
+
+
+def clean_name(filename: str) -> str:
+    """What the student called the file: no folders, nothing invisible or that turns the reading direction, bounded."""
+    name = filename.replace("\\", "/").rpartition("/")[2]
+    visible = "".join(" " if letter.isspace() else letter for letter in name if _visible(letter))
+    stem, ending = os.path.splitext(" ".join(visible.split()))
+    return (stem[: LONGEST_NAME - len(ending[:16])] + ending[:16]) or "unnamed"
+
+
+def _visible(letter: str) -> bool:
+    return letter == "\t" or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def _open(settings: Settings, lab_id: str, user_id: int, now: datetime) -> Outline:
+    """The lab's questions; refuses before any work is done on the file."""
+    with reading(settings.database) as session:
+        lab = _open_lab(session, lab_id, user_id, now)
+        return shelf.outline_of(settings, lab.pack)
+
+
+def _open_lab(session: Session, lab_id: str, user_id: int, now: datetime) -> Lab:
+    lab = session.get(Lab, lab_id)
+    if lab is None:
+        raise Closed("unknown_lab", "There is no such lab.")
+    policy = Policy.model_validate(lab.policy)
+    if policy.closed(now, lab.due_at):
+        raise Closed("past_due", "The lab's due time has passed, and it takes nothing more.")
+    if policy.attempts is not None and submissions.attempts(session, lab_id, user_id) >= policy.attempts:
+        times = "once" if policy.attempts == 1 else f"{policy.attempts} times"
+        raise Closed("no_attempts_left", f"This lab can be handed in {times}, and you have done so.")
+    return lab
+
+
+def _take(
+    settings: Settings,
+    lab_id: str,
+    user_id: int,
+    path: Path,
+    filename: str,
+    answers: Answers,
+    outline: Outline,
+    now: datetime,
+) -> Received:
+    """Write the bytes, then record and keep them in one step; the nudge leaves after the commit."""
+    chosen = queue.queue_for(outline)
+    with blobs.staged(settings.data / "blobs", path) as copy, transaction(settings.database) as session:
+        hold_person(session, user_id)
+        lab = _open_lab(session, lab_id, user_id, now)
+        submission = submissions.record(
+            session,
+            lab_id=lab_id,
+            user_id=user_id,
+            filename=filename,
+            sha256=copy.sha256,
+            size=copy.size,
+            answers=answers,
+            received_at=now,
+            late=is_late(now, lab.due_at),
+            queue=chosen,
+        )
+        grading_id = gradings.current(session, submission.id).id
+        copy.keep()
+    queue.nudge(settings, grading_id, chosen)
+    return Received(submission.id, grading_id, submission.number)
