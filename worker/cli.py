@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from grading.answers.model import Refused
+from grading.export.terminal import feedback_table, plain
 from grading.outline import PackError, find
 from grading.settings import Settings
 
@@ -55,18 +56,19 @@ def doctor(as_json: Json = False) -> None:
     from worker.sandbox.profile import PROFILES
 
     findings = doctor.report()
+    limits = {name: asdict(profile) for name, profile in PROFILES.items()}
     if as_json:
-        limits = {name: asdict(profile) for name, profile in PROFILES.items()}
-        typer.echo(json.dumps({"findings": [asdict(finding) for finding in findings], "limits": limits}))
+        found = [asdict(finding) for finding in findings]
+        typer.echo(json.dumps({"findings": found, "limits": limits}))
         return
-    table = Table("part", "found", "what to do")
+    table = Table("", "part", "found", "what to do")
     for finding in findings:
-        table.add_row(finding.part, finding.found, finding.advice)
+        table.add_row("✓" if finding.good else "✗", finding.part, plain(finding.found), finding.advice)
     out.print(table)
-    for name, profile in PROFILES.items():
+    for name, profile in limits.items():
         limits_table = Table("limit", name)
-        for field, value in asdict(profile).items():
-            limits_table.add_row(field, str(value))
+        for limit, value in profile.items():
+            limits_table.add_row(limit, f"{value:,}")
         out.print(limits_table)
 
 
@@ -76,10 +78,8 @@ def grade(
     as_json: Json = False,
 ) -> None:
     """Grade a file here, in the sandbox, without a server. Exit 0 when graded, 3 when the file is refused."""
-    from grading.grader import grade as grade_answers
-
     from grading.answers.reading import read
-    from grading.export.terminal import feedback_table
+    from grading.grader import grade as grade_answers
     from grading.pack import load
     from grading.score import total
     from worker.sandbox.pool import Slot
