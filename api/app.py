@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 from api import pages, problems, routes
 from api.limits import Attempts, BodyLimit
 from api.pages.headers import SecurityHeaders
+from grading.answers.reading import warm
 from grading.settings import Settings
 
 STATIC = Path(__file__).parent / "static"
@@ -53,17 +54,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings.data.mkdir(parents=True, exist_ok=True)
     (settings.data / "tmp").mkdir(mode=0o700, exist_ok=True)
     _ = settings.seed_secret
+    await warm()
     yield
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
-        app.openapi_schema = problems.describe(
-            get_openapi(
-                title=app.title,
-                version=app.version,
-                description=app.description,
-                routes=app.routes,
-            )
-        )
+        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        made["components"]["securitySchemes"]["clientBasic"] = {"type": "http", "scheme": "basic"}
+        app.openapi_schema = problems.describe(made)
     return app.openapi_schema

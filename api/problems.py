@@ -15,6 +15,10 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, Response
 
+from grading.answers.model import Refused
+from grading.intake import Closed
+from grading.outline import PackError
+
 MEDIA_TYPE = "application/problem+json"
 FAULTS_SHOWN = 20
 API_PREFIXES = ("/api/", "/oauth2/")
@@ -81,6 +85,19 @@ def install(app: FastAPI, error_page: ErrorPage) -> None:
         detail = f"{faults[0].where}: {faults[0].message}." if faults else "The request is not as it should be."
         return answer(request, 422, "invalid-request", detail, None, faults)
 
+    def on_refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, Refused)
+        return answer(request, REFUSED.get(error.code, 422), _slugged(error.code), error.message)
+
+    def on_closed(request: Request, error: Exception) -> Response:
+        assert isinstance(error, Closed)
+        return answer(request, 409, _slugged(error.code), error.message)
+
+    def on_pack(request: Request, error: Exception) -> Response:
+        log.error("A pack cannot be read: %s", error)
+        detail = "The questions of this lab cannot be read on our side. Tell the course staff; it costs you nothing."
+        return answer(request, 503, "pack", detail)
+
     def on_database(request: Request, error: Exception) -> Response:
         log.error("The database does not answer (%s).", type(getattr(error, "orig", error)).__name__)
         detail = "The database does not answer at the moment. Nothing was lost; try again shortly."
@@ -92,6 +109,9 @@ def install(app: FastAPI, error_page: ErrorPage) -> None:
 
     app.add_exception_handler(StarletteHTTPException, on_http)
     app.add_exception_handler(RequestValidationError, on_invalid)
+    app.add_exception_handler(Refused, on_refused)
+    app.add_exception_handler(Closed, on_closed)
+    app.add_exception_handler(PackError, on_pack)
     app.add_exception_handler(OperationalError, on_database)
     app.add_exception_handler(Exception, on_fault)
 
@@ -125,13 +145,26 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def describe(document: dict[str, Any]) -> dict[str, Any]:
     """An OpenAPI document with the schema that `documented` points to."""
-    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    schemas = document["components"]["schemas"]
     described = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas.update(described.pop("$defs", {}))
     schemas["Problem"] = described
     return document
 
 
+REFUSED = {  # the status of a refused file, by its code; 422 for what is of a right kind but wrong inside
+    "empty": 400,
+    "truncated": 400,
+    "unreadable": 400,
+    "bad_zip": 400,
+    "not_json": 400,
+    "too_large": 413,
+    "zip_bomb": 413,
+    "binary": 415,
+    "encoding": 415,
+    "html_export": 415,
+    "wrong_kind": 415,
+}
 DETAILS = {
     404: "There is nothing at this address.",
     405: "This address does not take that method.",
@@ -147,6 +180,10 @@ def _fault(error: Mapping[str, Any]) -> Fault:
 def _clipped(text: str, letters: int) -> str:
     cleaned = "".join(letter if letter.isprintable() else "�" for letter in text[:letters])
     return cleaned if len(text) <= letters else cleaned + "…"
+
+
+def _slugged(code: str) -> str:
+    return code.replace("_", "-")
 
 
 def _slug(status: int) -> str:

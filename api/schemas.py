@@ -1,11 +1,15 @@
 """What the API takes and gives, as types. Points are exact decimals and travel as strings."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
+from grading.policy import Policy
+from grading.store.tables import GradingState, Role
 from grading.store.tokens import Scope
+from grading.verdict import State
 
 
 def _printable(text: str) -> str:
@@ -97,3 +101,291 @@ class OAuthError(BaseModel):
 
     error: Literal["invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope"]
     error_description: str
+
+
+class QuestionShown(BaseModel):
+    """A question as it is asked."""
+
+    id: str = Field(examples=["1.3"])
+    title: str
+    heading: str = Field(description="the number in the notebook's own heading")
+    points: Decimal
+    bonus: bool
+    entry: str = Field(description="the function asked for; empty for a question answered in words")
+    parameters: list[str]
+    prompt: str = Field(description="Markdown")
+    stub: str = Field(description="the definition to complete")
+
+
+class GradeShown(BaseModel):
+    """A student's effective result in a lab, so far."""
+
+    points: Decimal
+    bonus: Decimal
+    pending: Decimal = Field(description="points that wait for a person")
+    out_of: Decimal
+    late: bool
+
+
+class LabListed(BaseModel):
+    """A lab in a list."""
+
+    id: str = Field(examples=["lab1"])
+    course: str
+    title: str
+    due_at: datetime | None
+    role: Role = Field(description="yours in its course")
+    released: bool = Field(description="whether grades may leave for the LMS")
+
+
+class Labs(BaseModel):
+    items: list[LabListed]
+
+
+class LabShown(LabListed):
+    """A lab with its questions and rules."""
+
+    policy: Policy
+    out_of: Decimal
+    bonus_out_of: Decimal
+    questions: list[QuestionShown]
+    grade: GradeShown | None = Field(description="your own; none until something counts")
+
+
+class LabChange(Given):
+    """What changes of a lab. A field that is not given stays as it is."""
+
+    due_at: AwareDatetime | None = Field(default=None, examples=["2027-03-01T14:59:00Z"])
+    released: bool | None = None
+    policy: Policy | None = None
+
+
+class LabChanged(LabListed):
+    policy: Policy
+    grades_changed: int
+
+
+class Pasted(Given):
+    """Code, or a written answer, pasted per question."""
+
+    answers: dict[
+        Annotated[str, StringConstraints(max_length=32)], Annotated[str, StringConstraints(max_length=200_000)]
+    ] = Field(min_length=1, max_length=64, examples=[{"1.3": "def gemm_io(N, K, M, B):\n    return 0\n"}])
+
+
+class Links(BaseModel):
+    """Where to go from a submission."""
+
+    self: str
+    events: str
+    answers: str
+    file: str
+    page: str
+
+
+class Received(BaseModel):
+    """A submission that was taken, and waits to be graded."""
+
+    id: str
+    grading: str
+    number: int = Field(description="1 for your first in this lab")
+    state: GradingState
+    position: int = Field(description="how many are graded before it")
+    links: Links
+
+
+class CheckShown(BaseModel):
+    """One case. Of drawn ones, only the kind of mismatch is told."""
+
+    label: str
+    public: bool
+    passed: bool
+    text: str
+
+
+class DiagnosisShown(BaseModel):
+    code: str
+    text: str
+
+
+class VerdictShown(BaseModel):
+    """One question's judgement. `evidence` is for staff and empty otherwise."""
+
+    question: str
+    state: State
+    points: Decimal
+    out_of: Decimal
+    headline: str
+    checks: list[CheckShown]
+    remarks: list[str]
+    diagnosis: DiagnosisShown | None
+    needs_review: str | None
+    evidence: dict[str, JsonValue]
+
+
+class SubmissionListed(BaseModel):
+    """A submission in a list."""
+
+    id: str
+    number: int
+    filename: str
+    size: int
+    received_at: datetime
+    late: bool
+    state: GradingState
+    points: Decimal | None
+    bonus: Decimal | None
+    pending: Decimal | None
+    out_of: Decimal | None
+
+
+class Submissions(BaseModel):
+    items: list[SubmissionListed]
+    next: str | None = Field(description="the address of the next page")
+
+
+class SubmissionShown(SubmissionListed):
+    """A submission and what became of it."""
+
+    lab: str
+    grading: str
+    position: int
+    progress: int = Field(description="questions judged")
+    questions: int
+    why: str = Field(description="what this grading is for", examples=["handed in"])
+    isolation: str | None
+    notes: list[str] = Field(description="about the file as a whole")
+    fault: str | None = Field(description="for staff: the cause on our side, where grading failed")
+    verdicts: list[VerdictShown] | None = Field(description="none until it is graded")
+    links: Links
+
+
+class AnswerShown(BaseModel):
+    """What was understood as the answer to one question: the text that is run and shown to staff."""
+
+    question: str
+    found: bool
+    reason: str
+    source: str
+    text: str
+    where: str
+    notes: list[str]
+    missing: list[str]
+
+
+class AnswersShown(BaseModel):
+    filename: str
+    notes: list[str]
+    answers: list[AnswerShown]
+
+
+class Progress(BaseModel):
+    """The data of a `state` event."""
+
+    state: GradingState
+    position: int
+    progress: int
+    questions: int
+    done: bool
+
+
+class CellShown(BaseModel):
+    """One question of one student on the scoreboard."""
+
+    state: State
+    points: Decimal
+    needs_review: bool
+
+
+class Standing(BaseModel):
+    """One student on the scoreboard. Points are null until something counts; "0" is a grade."""
+
+    login: str
+    name: str
+    section: str
+    submission: str | None
+    handed_in: int = Field(description="how many submissions")
+    points: Decimal | None
+    bonus: Decimal | None
+    pending: Decimal | None
+    out_of: Decimal | None
+    late: bool
+    isolation: str | None
+    questions: dict[str, CellShown]
+
+
+class FaultShown(BaseModel):
+    """A submission that stays ungraded by a fault of ours."""
+
+    submission: str
+    number: int
+    login: str
+    name: str
+    attempts: int
+    cause: str
+
+
+class ScoreboardShown(BaseModel):
+    lab: str
+    questions: list[str]
+    items: list[Standing]
+    faults: list[FaultShown]
+
+
+class RosterRow(BaseModel):
+    login: str
+    name: str
+    email: str
+    section: str
+    change: str = Field(description="what becomes different, in words")
+
+
+class RosterFault(BaseModel):
+    row: int
+    text: str
+
+
+class RosterPreview(BaseModel):
+    """What a class list would change. Nothing is applied while a row has a problem."""
+
+    added: list[RosterRow]
+    changed: list[RosterRow]
+    dropped: list[RosterRow] = Field(description="become inactive; their work is kept")
+    unchanged: list[RosterRow]
+    notes: list[str]
+    problems: list[RosterFault]
+    digest: str = Field(description="of these changes; to be sent along when they are applied")
+
+
+class RosterApplied(BaseModel):
+    added: int
+    changed: int
+    dropped: int
+    unchanged: int
+
+
+class Pulled(BaseModel):
+    """One student's grade in one released lab. Who has no grade is absent; "0" is a grade."""
+
+    lab: str
+    title: str
+    login: str
+    name: str
+    email: str
+    section: str
+    active: bool = Field(description="false: dropped from the roster")
+    points: Decimal
+    bonus: Decimal
+    out_of: Decimal
+    pending: Decimal
+    late: bool
+    revision: int
+    changed_at: datetime
+
+
+class Grades(BaseModel):
+    """Grades in the order in which they changed."""
+
+    items: list[Pulled]
+    revision: int = Field(description="of the last item: what to send as `since` next time")
+    next: str | None = Field(description="the address of the next page, as in the Link header")

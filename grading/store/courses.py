@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import select, update
+from sqlalchemy import false, func, select, update
 from sqlalchemy.orm import Session
 
-from grading.store import tokens
-from grading.store.tables import Client, Course, Lab, Member, Role, Token
+from grading.store import grades, tokens
+from grading.store.session import hold_person
+from grading.store.tables import Client, Course, Grade, Lab, Member, Role, Submission, Token
 
 
 def create_course(session: Session, *, id: str, title: str, now: datetime, timezone: str = "UTC") -> Course:
@@ -74,6 +75,42 @@ def labs_for(session: Session, user_id: int) -> list[tuple[Lab, Role]]:
 def labs_of(session: Session, course_id: str) -> list[Lab]:
     """A course's labs, by id."""
     return list(session.scalars(select(Lab).where(Lab.course_id == course_id).order_by(Lab.id)))
+
+
+def set_due(session: Session, lab: Lab, due_at: datetime | None) -> None:
+    """Move a lab's due time; what was handed in is late or not by the new one. `recount` brings the grades along."""
+    lab.due_at = due_at
+    late = Submission.received_at > due_at if due_at is not None else false()
+    session.execute(
+        update(Submission).where(Submission.lab_id == lab.id).values(late=late),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def recount(session: Session, lab: Lab, *, why: str, by_user_id: int, now: datetime) -> int:
+    """Bring every grade of a lab up to date after its rules changed; how many changed.
+
+    Everybody is held before the first grade is written: a worker holds one person, then the course, never the reverse.
+    """
+    session.flush()
+    users = session.scalars(
+        select(Submission.user_id).where(Submission.lab_id == lab.id).distinct().order_by(Submission.user_id)
+    ).all()
+    for user_id in users:
+        hold_person(session, user_id)
+    return sum(grades.recompute(session, lab.id, user_id, why=why, by_user_id=by_user_id, now=now) for user_id in users)
+
+
+def revision_before(session: Session, course_id: str, moment: datetime) -> int:
+    """The revision after which lies every grade of a course that changed at this moment or later."""
+    found = session.scalar(
+        select(func.min(Grade.revision))
+        .join(Lab, Lab.id == Grade.lab_id)
+        .where(Lab.course_id == course_id, Grade.changed_at >= moment)
+    )
+    if found is not None:
+        return found - 1
+    return session.get_one(Course, course_id).revision
 
 
 def create_client(session: Session, *, course_id: str, name: str, now: datetime) -> tuple[Client, str]:

@@ -1,5 +1,6 @@
 """People and their places in courses."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import select, update
@@ -17,11 +18,6 @@ def user(session: Session, user_id: int) -> User | None:
 def user_by_login(session: Session, login: str) -> User | None:
     """The person with this login, however it is capitalised."""
     return session.scalar(select(User).where(User.login == normal_login(login)))
-
-
-def hold(session: Session, user_id: int) -> None:
-    """Keep others from numbering or summing this person's work until the transaction ends."""
-    session.execute(select(User.id).where(User.id == user_id).with_for_update())
 
 
 def add_user(session: Session, *, login: str, name: str, now: datetime, email: str = "") -> User:
@@ -51,18 +47,20 @@ def role_in(session: Session, course_id: str, user_id: int) -> Role | None:
     return None if role is None else Role(role)
 
 
-def places(session: Session, course_id: str) -> list[Place]:
-    """Everybody in a course, dropped students too, by name."""
+def places(session: Session, course_id: str, user_ids: Sequence[int] | None = None) -> list[Place]:
+    """Everybody in a course, or those of them asked for; dropped students too, by name."""
     other = select(Member.user_id).where(Member.course_id != course_id, Member.active.is_(True))
-    rows = session.execute(
+    query = (
         select(Member, User, Member.user_id.in_(other))
         .join(User, User.id == Member.user_id)
         .where(Member.course_id == course_id)
         .order_by(User.name, User.login)
     )
+    if user_ids is not None:
+        query = query.where(Member.user_id.in_(user_ids))
     return [
         Place(user.id, user.login, user.name, user.email, member.section, Role(member.role), member.active, elsewhere)
-        for member, user, elsewhere in rows
+        for member, user, elsewhere in session.execute(query)
     ]
 
 
@@ -84,23 +82,19 @@ def apply_roster(session: Session, course_id: str, changes: Changes, now: dateti
         session.get_one(Member, (course_id, one.user_id)).active = False
     session.flush()
     moved = [one.user_id for one in changes.changed + changes.dropped if one.user_id is not None]
-    touch_grades(session, course_id, now, user_ids=moved)
+    _renew_grades(session, course_id, moved, now)
 
 
-def touch_grades(
-    session: Session, course_id: str, now: datetime, *, user_ids: list[int] | None = None, lab_id: str | None = None
-) -> None:
-    """Give grades a new revision though their points are the same, so that a pull `since=` sees what else changed."""
-    query = select(Grade).join(Lab, Lab.id == Grade.lab_id).where(Lab.course_id == course_id)
-    if user_ids is not None:
-        query = query.where(Grade.user_id.in_(user_ids))
-    if lab_id is not None:
-        query = query.where(Grade.lab_id == lab_id)
-    grades = session.scalars(query.order_by(Grade.revision)).all()
-    if not grades:
-        return
-    session.execute(update(Course).where(Course.id == course_id).values(revision=Course.revision + len(grades)))
-    revision = session.scalars(select(Course.revision).where(Course.id == course_id)).one() - len(grades)
-    for number, grade in enumerate(grades, 1):
-        grade.revision, grade.changed_at = revision + number, now
+def _renew_grades(session: Session, course_id: str, user_ids: Sequence[int], now: datetime) -> None:
+    """Give these people's grades a new revision, so that a pull `since=` sees who was dropped or renamed."""
+    grades = session.scalars(
+        select(Grade)
+        .join(Lab, Lab.id == Grade.lab_id)
+        .where(Lab.course_id == course_id, Grade.user_id.in_(user_ids))
+        .order_by(Grade.revision)
+    ).all()
+    raised = update(Course).where(Course.id == course_id).values(revision=Course.revision + len(grades))
+    last = session.scalars(raised.returning(Course.revision)).one()
+    for number, grade in enumerate(grades, last - len(grades) + 1):
+        grade.revision, grade.changed_at = number, now
     session.flush()
