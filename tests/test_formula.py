@@ -24,6 +24,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from grading import outline
+from grading.answers import reading
 from grading.answers.model import Answer
 from grading.kinds import formula
 from grading.kinds.contract import Question
@@ -32,6 +34,7 @@ from grading.kinds.formula.planning import DRAWN, LARGE, PROBE, parts
 from grading.kinds.formula.reading import look
 from grading.kinds.formula.reasons import USED_UP, Hidden
 from grading.kinds.formula.slips import WIDTHS
+from grading.kinds.formula.statements import said, stated
 from grading.polynomial import Polynomial, symbol
 from grading.verdict import State, Verdict
 from labcore.runner.protocol import (
@@ -516,6 +519,65 @@ def test_a_variant_that_is_not_clearly_stated_is_partial_and_flagged(comment: st
     assert verdict.needs_review and "3 passes" in verdict.headline
 
 
+@pytest.mark.parametrize(
+    ("id", "choice", "sentence"),
+    [
+        ("3.1b", "causal-half", "Assumption: a causal mask, so only half of Q @ K.T is computed."),
+        ("3.1b", "causal-half", "Lower triangular attention matrix"),
+        ("3.2", "softmax-3", "I assumed that softmax is computed in 3 passes (max, exp and sum, normalise)"),
+        ("3.2", "softmax-3", "softmax: read twice, write once -> 3*B*H*L_q*L_kv"),
+        ("3.2", "softmax-3", "softmax counted as 3 passes instead of 5 passes"),
+        ("3.2", "softmax-3", "Softmax needs only three memory accesses per element, no mask is read"),
+        ("3.2", "softmax-3", "3 passes over the scores, attention is not causal"),
+        ("3.2", "softmax-fused", "fused softmax"),
+        ("3.2", "softmax-fused", "Softmax is assumed to be done on-chip, so 0 bytes"),
+        ("3.2", "softmax-fused", "softmax is not counted since it is fused"),
+        ("3.2", "softmax-fused", "We don't count the softmax"),
+        ("3.2", "softmax-fused", "ignoring softmax I/O"),
+        ("3.2", "scale-own", "scaling by sqrt(d) as a separate elementwise operation"),
+        ("3.2", "mask-read", "attn_mask is loaded too"),
+        ("3.2", "flash", "This is FlashAttention: scores stay on chip"),
+        ("bonus-3.1", "kv-all", "Without KV cache, all kv_len tokens need a K and a V projection"),
+        ("bonus-3.1", "kv-expanded", "GQA: repeat_interleave K and V to all heads"),
+        ("bonus-3.2", "weights-resident", "weight loading is ignored: weights are resident"),
+        ("bonus-3.2", "weights-resident", "We do not count the weights, and norm and rope are ignored"),
+        ("bonus-3.2", "rope-pass", "RoPE reads and writes q and k; norms are not counted"),
+    ],
+)
+def test_sentences_that_people_write_state_their_assumption(id: str, choice: str, sentence: str) -> None:
+    text = f"# {sentence}\n" + source(id, "0")
+    answer = Answer(question=id, found=True, source=text, definition=text)
+    statements = said(question(id), answer, parts(question(id))[1].axes)
+    assert choice in stated(statements, with_choices(id, choice)), statements
+
+
+@pytest.mark.parametrize(
+    ("id", "choice", "sentence"),
+    [
+        ("3.1b", "causal-half", "This does not assume causal attention"),
+        ("3.1b", "causal-half", "non-causal attention"),
+        ("3.1b", "causal-half", "causal=False"),
+        ("3.1b", "causal-half", "without a causal mask"),
+        ("3.1b", "causal-half", "a causal mask is not applied"),
+        ("3.1b", "causal-half", "if it were causal, this would be half"),
+        ("3.2", "softmax-fused", "softmax is not fused"),
+        ("3.2", "softmax-fused", "do not ignore softmax"),
+        ("3.2", "softmax-3", "softmax takes 5 passes, not 3 passes"),
+        ("3.2", "mask-read", "no mask is read"),
+        ("3.2", "scale-own", "scaling needs no pass of its own"),
+        ("3.2", "flash", "not FlashAttention"),
+        ("bonus-3.1", "kv-all", "K and V are not projected for all kv_len tokens: there is a KV cache"),
+        ("bonus-3.1", "kv-expanded", "K and V are not expanded"),
+        ("bonus-3.2", "rope-pass", "norm and rope are ignored"),
+    ],
+)
+def test_sentences_that_deny_an_assumption_do_not_state_it(id: str, choice: str, sentence: str) -> None:
+    text = f"# {sentence}\n" + source(id, "0")
+    answer = Answer(question=id, found=True, source=text, definition=text)
+    statements = said(question(id), answer, parts(question(id))[1].axes)
+    assert choice not in stated(statements, with_choices(id, choice)), statements
+
+
 def test_a_statement_elsewhere_does_not_count() -> None:
     text = source("3.2", code(with_choices("3.2", "softmax-3").total))
     asked = question("3.2")
@@ -721,7 +783,7 @@ def test_any_observation_gets_a_verdict_with_a_reason(
 def test_any_text_can_be_read_for_statements(text: str, id: str) -> None:
     asked = question(id)
     answer = formula.read(asked, Answer(question=id, found=True, source=text, definition=text))
-    list(formula.statements.said(asked, answer, parts(asked)[1].axes))
+    list(said(asked, answer, parts(asked)[1].axes))
 
 
 @settings(max_examples=40, deadline=None)
@@ -755,3 +817,21 @@ def test_the_real_sandbox_gives_the_verdicts_of_the_stand_in(real_slot: Callable
     for id in IDS:
         for text in (source(id, code(plain(id).total)), source(id, "0"), source(id, "1.5"), source(id, "None")):
             assert grade(id, text, run=real_slot).state is grade(id, text).state
+
+
+# --- The pack's own samples --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", sorted((PACK / "samples").glob("formula-*")), ids=lambda folder: folder.name)
+def test_the_samples_of_the_pack_get_what_they_expect(folder: Path) -> None:
+    expected = yaml.safe_load((folder / "expect.yaml").read_text())
+    answers = reading.read(folder / "answers.py", "answers.py", outline.read(PACK).wanted())
+    for answer in answers.answers:
+        if answer.question in expected:
+            asked = question(answer.question)
+            answer = formula.read(asked, answer)
+            ran = [(job, DirectRun()(job)) for job in formula.plan(asked, answer, SEED)]
+            verdict = formula.judge(asked, answer, ran, True)
+            got = {"points": verdict.points, "state": verdict.state.value, "review": verdict.needs_review is not None}
+            wanted = expected[answer.question]
+            assert got == {**wanted, "points": Decimal(wanted["points"])}, said_in(verdict)

@@ -80,7 +80,8 @@ SOFTMAX: Final = Axis(
             (
                 r"softmax.{0,40}?(?P<key>\b(?:fused|not counted|ignored|omitted|free|left out|on[- ]chip|in registers|"
                 r"no (?:memory|extra) (?:traffic|i/?o|access)|costs? nothing)\b)",
-                r"\b(?:ignor\w+|omit\w*|exclud\w+|without|no|not count\w*|skip\w*|fus\w+)\b.{0,30}\bsoftmax\b",
+                r"\b(?:ignor\w+|omit\w*|exclud\w+|without|no|(?:not|\w*n['’]t) count\w*|skip\w*|"
+                r"fus\w+)\b.{0,30}\bsoftmax\b",
             ),
             unstated=_HALF_CREDIT,
         ),
@@ -111,8 +112,8 @@ MASK: Final = Axis(
             "mask-read",
             "an attention mask that is read",
             (
-                r"\bmask\w*\b.{0,40}?(?P<key>\b(?:read|load|loaded|pass|added|adds?|traffic)\b)",
-                r"(?P<key>\b(?:read|load|add)(?:s|ing)?\b).{0,24}\bmask",
+                r"(?:\b|_)mask\w*\b.{0,40}?(?P<key>\b(?:read|load|loaded|pass|added|adds?|traffic)\b)",
+                r"(?P<key>\b(?:read|load|add)(?:s|ing)?\b).{0,24}(?:\b|_)mask",
             ),
         ),
     ),
@@ -126,7 +127,7 @@ KV_HEADS: Final = Axis(
         Choice(
             "kv-expanded",
             "K and V expanded to num_attention_heads heads",
-            (_GQA, r"\bexpand\w*\b", r"\brepeat(?:ed|_kv|s|ing)?\b", r"\bbroadcast\w*\b"),
+            (_GQA, r"\bexpand\w*\b", r"\brepeat\w*\b", r"\bbroadcast\w*\b"),
         ),
     ),
 )

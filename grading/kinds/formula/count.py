@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import combinations, product
 from random import Random
+from typing import Any
 
 from grading.polynomial import Polynomial
 
@@ -106,6 +107,9 @@ class Count:
     right_only_where: tuple[RightOnlyWhere, ...] = ()
     misreadings: tuple[Misreading, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)  # a variable in words: {"B": "the batch size"}
+    known_slips: dict[Term, list[tuple[Any, Polynomial]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )  # filled by `slips`
     _known: dict[int, tuple[Combination, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property

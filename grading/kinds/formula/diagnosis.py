@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from grading.kinds.formula.count import Combination, Count
-from grading.kinds.formula.slips import Points, Slip, TermSlips, agrees, of_the_whole, shown, told
+from grading.kinds.formula.slips import Points, Slip, Slips, agrees, lowered, shown, told
 from grading.kinds.formula.spec import Spec
 from grading.kinds.formula.statements import Said, stated
 from grading.polynomial import Polynomial
@@ -37,66 +37,61 @@ def find(spec: Spec, count: Count, points: Points, formula: Polynomial | None, s
     """The best reading of an answer: fewest slips and unstated assumptions first, every equally good one named."""
     if len({result for _, result in points}) == 1:
         return _constant(spec, points[0][1])
-    equal = [one for one in count.combinations(spec.combine) if agrees(one, points)]
+    known = count.combinations(spec.combine)
+    equal = [one for one in known if agrees(one, points)]
     if any(not one.departures for one in equal):
         return Finding(count.plain, text=_same_as(equal))
-    ranked = sorted(
-        (
-            (len(one.departures) - len(stated(said, one)), len(one.departures), place, one)
-            for place, one in enumerate(equal)
-        ),
-        key=lambda row: row[:3],
-    )
+    ranked = sorted(((_unsaid(one, said), len(one.departures), place) for place, one in enumerate(equal)))
     if ranked and ranked[0][0] == 0:
-        return Finding(ranked[0][3], stated(said, ranked[0][3]))
-    slips = _slips(spec, count, count.plain, points)
-    if ranked and (ranked[0][0] == 1 or not slips):
-        level = [one for cost, _, _, one in ranked if cost == ranked[0][0]][:2]
-        return _unstated(level, stated(said, level[0]), slips)
-    return _differs(spec, count, points, formula, said, slips)
+        best = equal[ranked[0][2]]
+        return Finding(best, stated(said, best))
+    slips = Slips(spec, count, points)
+    found = _likeliest(slips.of(count.plain))
+    if ranked and (ranked[0][0] == 1 or not found):
+        level = [equal[place] for cost, _, place in ranked if cost == ranked[0][0]][:2]
+        return _unstated(level, stated(said, level[0]), found)
+    if found:
+        return _slipped(found)
+    return _further(spec, count, slips, said) or _by_monomials(spec, count, formula) or _far(spec)
+
+
+def _unsaid(combination: Combination, said: tuple[Said, ...]) -> int:
+    return len(combination.departures) - len(stated(said, combination))
 
 
 def _unstated(level: list[Combination], clear: Mapping[str, str], slips: list[Slip]) -> Finding:
     titles = ", or with ".join(" and ".join(choice.title for choice in one.departures) for one in level)
     text = f"This equals the count with {titles}. If that is what you assume, say so in a comment above the function."
     if slips:
-        text += f" If not: {_small(told(slips))}"
+        text += f" If not: {lowered(told(slips))}"
     names = "|".join("+".join(choice.name for choice in one.departures) for one in level)
     codes = "|".join([f"variant:{names}", *(slip.code for slip in slips)])
     return Finding(level[0], clear, codes, text, close=True)
 
 
-def _differs(
-    spec: Spec, count: Count, points: Points, formula: Polynomial | None, said: tuple[Said, ...], slips: list[Slip]
-) -> Finding:
-    if slips:
-        return Finding(code="|".join(slip.code for slip in slips), text=told(slips), close=True)
+def _slipped(slips: list[Slip], lead: str = "") -> Finding:
+    text = f"{lead}: {lowered(told(slips))}" if lead else told(slips)
+    return Finding(code="|".join(slip.code for slip in slips), text=text, close=True)
+
+
+def _further(spec: Spec, count: Count, slips: Slips, said: tuple[Said, ...]) -> Finding | None:
+    """One slip beside assumptions that are stated, or beside one that is not; else two slips."""
     others = [one for one in count.combinations(spec.combine) if one.departures]
-    announced = [one for one in others if len(stated(said, one)) == len(one.departures)]
-    for base in announced + [one for one in others if len(one.departures) == 1 and one not in announced]:
-        exact = [(values, result) for values, result in points if base.exact_at(values)]
-        if found := _slips(spec, count, base, exact) if exact else []:
-            titles = " and ".join(choice.title for choice in base.departures)
-            lead = "With what your comments state" if base in announced else f"If you assume {titles}"
-            return Finding(
-                code="|".join(slip.code for slip in found), text=f"{lead}: {_small(told(found))}", close=True
-            )
-    if len(count.plain.terms) >= ENOUGH_TERMS_FOR_TWO and (
-        two := TermSlips(spec, count, count.plain).first_of_two(points)
-    ):
-        return Finding(
-            code=two[0].code, text=f"More than one thing differs. One of them: {_small(told(two))}", close=True
-        )
-    return _by_monomials(spec, count, formula) or _far(spec)
+    announced = [one for one in others if said and not _unsaid(one, said)]
+    for base in announced:
+        if found := _likeliest(slips.of(base)):
+            return _slipped(found, "With what your comments state")
+    for base in others:
+        if len(base.departures) == 1 and base not in announced and (found := _likeliest(slips.of(base))):
+            return _slipped(found, f"If you assume {base.departures[0].title}")
+    if len(count.plain.terms) >= ENOUGH_TERMS_FOR_TWO and (two := slips.first_of_two(count.plain)):
+        return _slipped(two, "More than one thing differs. One of them")
+    return None
 
 
-def _slips(spec: Spec, count: Count, base: Combination, points: Points) -> list[Slip]:
-    found = of_the_whole(spec, count, base, points) + TermSlips(spec, count, base).one(points)
-    if not found:
-        return []
-    best = min(slip.rank for slip in found)
-    kept = sorted((slip for slip in found if slip.rank <= max(best, 1)), key=lambda slip: slip.rank)
-    return kept[:MOST_READINGS]
+def _likeliest(slips: list[Slip]) -> list[Slip]:
+    best = min((slip.rank for slip in slips), default=0)
+    return sorted((slip for slip in slips if slip.rank <= max(best, 1)), key=lambda slip: slip.rank)[:MOST_READINGS]
 
 
 def _by_monomials(spec: Spec, count: Count, formula: Polynomial | None) -> Finding | None:
@@ -137,8 +132,3 @@ def _constant(spec: Spec, value: int) -> Finding:
 
 def _far(spec: Spec) -> Finding:
     return Finding(code="far", text=" ".join(["Still far from the count asked for.", *spec.hints[:1]]))
-
-
-def _small(text: str) -> str:
-    """The text with a small first letter, unless its first word is a symbol such as K."""
-    return text[:1].lower() + text[1:] if text[1:2].islower() else text

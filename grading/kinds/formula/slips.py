@@ -28,10 +28,6 @@ class Slip:
     clause: str
     rank: int = 0  # the likelier come first
 
-    @property
-    def text(self) -> str:
-        return told((self,))
-
 
 def told(slips: Iterable[Slip]) -> str:
     """The slips as sentences: readings that differ are joined by "or"."""
@@ -39,7 +35,30 @@ def told(slips: Iterable[Slip]) -> str:
     for slip in slips:
         by_lead.setdefault(slip.lead, []).append(slip.clause)
     parts = [": ".join(filter(None, [lead, ", or ".join(filter(None, clauses))])) for lead, clauses in by_lead.items()]
-    return ". Or it may be ".join([parts[0], *(part[:1].lower() + part[1:] for part in parts[1:])]) + "."
+    return ". Or it may be: ".join([parts[0], *map(lowered, parts[1:])]) + "."
+
+
+def lowered(text: str) -> str:
+    """The text with a small first letter, unless its first word is a symbol such as K."""
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
+
+
+def shown(spec: Spec, polynomial: Polynomial, limit: int = 8) -> str:
+    """A polynomial in the pack's own symbols: products that have a name of their own are written by it."""
+    return folded(spec, polynomial).text(_order(spec), limit)
+
+
+def folded(spec: Spec, polynomial: Polynomial) -> Polynomial:
+    """The polynomial with each derived size (such as n_h = G·n_kv) in place of its factors, as far as they go."""
+    for name, factors in spec.derived.items():
+        total: dict[tuple[tuple[str, int], ...], Fraction] = {}
+        for monomial, number in polynomial.coefficients.items():
+            exponents = dict(monomial)
+            times = min(exponents.get(factor, 0) for factor in factors)
+            kept = {n: e - times if n in factors else e for n, e in exponents.items()} | {name: times}
+            total[tuple(sorted((n, e) for n, e in kept.items() if e))] = number
+        polynomial = Polynomial(total)
+    return polynomial
 
 
 def agrees(combination: Combination, points: Points) -> bool:
@@ -53,56 +72,88 @@ def agrees(combination: Combination, points: Points) -> bool:
     return exact >= FEWEST_EXACT
 
 
-def of_the_whole(spec: Spec, count: Count, base: Combination, points: Points) -> list[Slip]:
+class Slips:
+    """Finds what is wrong with an answer's values. What the mistakes in a term amount to is worked out once."""
+
+    def __init__(self, spec: Spec, count: Count, points: Points) -> None:
+        self._spec, self._count, self._points = spec, count, points
+        self._amounts: dict[tuple[int, Term], list[Fraction]] = {}
+
+    def of(self, base: Combination) -> list[Slip]:
+        """Every single mistake that explains the answer, if it was meant to be this count."""
+        places = self._places(base)
+        if not places:
+            return []
+        points = [self._points[place] for place in places]
+        found = _of_the_whole(self._spec, self._count, base, points)
+        left = [result - base.total.at(values) for values, result in points]
+        for term in base.terms:
+            for (slip, change), amount in zip(self._changes(term), self._at(places[0], term), strict=True):
+                if amount == left[0] and self._fits(change, points, left):
+                    found.append(slip)
+        return found
+
+    def first_of_two(self, base: Combination) -> list[Slip]:
+        """Where two mistakes, each a term forgotten, repeated or of wrong width, explain the answer: the first."""
+        places = self._places(base)
+        points = [self._points[place] for place in places]
+        left = [result - base.total.at(values) for values, result in points]
+        simple: list[tuple[Slip, Polynomial, Fraction]] = []
+        for term in base.terms:
+            for (slip, change), amount in zip(self._changes(term), self._at(places[0], term), strict=True):
+                if slip.rank <= 1:
+                    simple.append((slip, change, amount))
+        by_amount = {amount: change for _, change, amount in simple}
+        for slip, change, amount in simple:
+            other = by_amount.get(left[0] - amount)
+            if other is not None and self._fits(change + other, points, left):
+                return [slip]
+        return []
+
+    def _places(self, base: Combination) -> list[int]:
+        return [place for place, (values, _) in enumerate(self._points) if base.exact_at(values)]
+
+    def _changes(self, term: Term) -> list[tuple[Slip, Polynomial]]:
+        known = self._count.known_slips
+        if term not in known:
+            known[term] = list(_in_term(self._spec, self._count, term))
+        return known[term]
+
+    def _at(self, place: int, term: Term) -> list[Fraction]:
+        if (place, term) not in self._amounts:
+            values, _ = self._points[place]
+            self._amounts[place, term] = [change.at(values) for _, change in self._changes(term)]
+        return self._amounts[place, term]
+
+    @staticmethod
+    def _fits(change: Polynomial, points: Points, left: Sequence[Fraction]) -> bool:
+        return all(change.at(values) == rest for (values, _), rest in zip(points, left, strict=True))
+
+
+def _of_the_whole(spec: Spec, count: Count, base: Combination, points: Points) -> list[Slip]:
     """Mistakes that touch every term alike: a wrong unit or width, a factor forgotten, sizes taken for one another."""
     found = [*_right_only_where(count, base, points), *_ratio(spec, base, points)]
-    names = sorted(base.total.variables(), key=list(spec.degrees).index)
+    total = base.total
+    names = sorted(total.variables(), key=list(spec.degrees).index)
     for name in names:
         word = count.names.get(name, name)
-        if _equal(base.total.replace({name: 1}), points):
+        if all(total.at({**values, name: 1}) == result for values, result in points):
             found.append(Slip(f"factor:{name}", f"The factor {word} is missing throughout", "", 2))
-        if _equal(base.total * symbol(name), points):
+        if all(total.at(values) * values[name] == result for values, result in points):
             found.append(Slip(f"extra-factor:{name}", f"There is one factor {word} too many throughout", "", 3))
         for other in names:
-            if other != name and _equal(base.total.replace({name: symbol(other)}), points):
+            if other != name and all(total.at({**v, name: v[other]}) == result for v, result in points):
                 text = f"{count.names.get(other, other)} stands everywhere that {word} belongs"
-                found.append(Slip(f"dimension:{name}", text[:1].upper() + text[1:], "", 2))
+                found.append(Slip(f"dimension:{name}", text, "", 2))
     for misreading in count.misreadings:
-        if all(base.total.at(misreading.values(values)) == result for values, result in points):
+        if all(total.at(misreading.values(values)) == result for values, result in points):
             found.append(Slip(misreading.code, misreading.text, "", 1))
     return found
 
 
-class TermSlips:
-    """The mistakes in one term of a count, found by the difference that each makes."""
-
-    def __init__(self, spec: Spec, count: Count, base: Combination) -> None:
-        self._base = base
-        self._slips = [(slip, change) for term in base.terms for slip, change in _in_term(spec, count, term)]
-
-    def one(self, points: Points) -> list[Slip]:
-        """Every single mistake that explains the answer."""
-        left = self._left(points)
-        return [slip for slip, change in self._slips if all(change.at(values) == rest for values, rest in left)]
-
-    def first_of_two(self, points: Points) -> list[Slip]:
-        """Where two mistakes, each a term forgotten, repeated or of wrong width, explain the answer: the first."""
-        left = self._left(points)
-        simple = [(slip, change) for slip, change in self._slips if slip.rank <= 1]
-        table = [tuple(change.at(values) for values, _ in left) for _, change in simple]
-        places = {amounts: place for place, amounts in enumerate(table)}
-        for place, amounts in enumerate(table):
-            if tuple(rest - amount for (_, rest), amount in zip(left, amounts, strict=True)) in places:
-                return [simple[place][0]]
-        return []
-
-    def _left(self, points: Points) -> list[tuple[Values, Fraction]]:
-        return [(values, result - self._base.total.at(values)) for values, result in points]
-
-
 def _in_term(spec: Spec, count: Count, term: Term) -> Iterator[tuple[Slip, Polynomial]]:
     """Mistakes in one term and what each adds to the count."""
-    amount = f"{term.size.text(_order(spec))} {spec.unit}"
+    amount = f"{shown(spec, term.size)} {spec.unit}"
     yield Slip(f"missing:{term.name}", f"Short of {amount}", f"{term.thing} is never {term.deed}"), -term.size
     yield Slip(f"doubled:{term.name}", f"{amount} too many", f"{term.thing} is {term.deed} twice"), term.size
     again = Slip(f"tripled:{term.name}", f"{amount} too many, twice", f"{term.thing} is {term.deed} three times", 1)
@@ -144,7 +195,7 @@ def _ratio(spec: Spec, base: Combination, points: Points) -> Iterator[Slip]:
     values, result = points[0]
     expected = base.total.at(values)
     ratio = result / expected if expected else Fraction()
-    if not ratio or ratio == 1 or not _equal(base.total * ratio, points):
+    if ratio <= 0 or ratio == 1 or not _equal(base.total * ratio, points):
         return
     if spec.unit == "MAC" and ratio == 2:
         yield Slip("flops", "Twice the MAC", "these are FLOPs; a multiply and its add are one MAC", -1)
@@ -167,22 +218,4 @@ def _equal(polynomial: Polynomial, points: Points) -> bool:
 
 
 def _order(spec: Spec) -> list[str]:
-    return [*spec.derived, *spec.degrees]
-
-
-def shown(spec: Spec, polynomial: Polynomial, limit: int = 8) -> str:
-    """A polynomial in the pack's own symbols: products that have a name of their own are written by it."""
-    return folded(spec, polynomial).text(_order(spec), limit)
-
-
-def folded(spec: Spec, polynomial: Polynomial) -> Polynomial:
-    """The polynomial with each derived size (such as n_h = G·n_kv) in place of its factors, as far as they go."""
-    for name, factors in spec.derived.items():
-        total: dict[tuple[tuple[str, int], ...], Fraction] = {}
-        for monomial, number in polynomial.coefficients.items():
-            exponents = dict(monomial)
-            times = min(exponents.get(factor, 0) for factor in factors)
-            kept = {n: e - times if n in factors else e for n, e in exponents.items()} | {name: times}
-            total[tuple(sorted((n, e) for n, e in kept.items() if e))] = number
-        polynomial = Polynomial(total)
-    return polynomial
+    return [*spec.degrees, *spec.derived]

@@ -26,7 +26,7 @@ _TURNED: Final = re.compile(
     re.IGNORECASE,
 )
 _TURNED_AFTER: Final = re.compile(
-    r"^[\s\w]{0,24}?\b(?:not|never|\w+n['’]t|ignored|excluded|omitted|skipped|left out|false|no|none)\b", re.IGNORECASE
+    r"^[\s\w=]{0,24}?\b(?:not|never|\w+n['’]t|ignored|excluded|omitted|skipped|left out|false|no|none)\b", re.IGNORECASE
 )
 _CLAUSE_END: Final = re.compile(r"[,;:()]|\b(?:but|though|because|since|so)\b", re.IGNORECASE)
 _HALF_CLAUSE_END: Final = re.compile(_CLAUSE_END.pattern + r"|\band\b", re.IGNORECASE)

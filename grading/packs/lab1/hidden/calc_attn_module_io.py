@@ -16,14 +16,14 @@ n_h = G * n_kv
 WEIGHTS = Axis(
     "weights",
     (
-        Choice("weights-read", "projection weights read", (r"\b(?:read|load)\w*\b.{0,30}\bweights?\b",)),
+        Choice("weights-read", "projection weights read", (r"\b(?:read|load)\w*\b[^.:;,]{0,30}\bweights?\b",)),
         Choice(
             "weights-resident",
             "projection weights resident, not read",
             (
                 r"\bweights?\b.{0,50}?(?P<key>\b(?:resident|cached|not (?:counted|read|loaded|included)|ignored|"
                 r"excluded|on[- ]chip|amorti[sz]\w+|left out|free)\b)",
-                r"\b(?:ignor\w+|without|exclud\w+|omit\w*|no|not count\w*)\b.{0,24}\bweights?\b",
+                r"\b(?:ignor\w+|without|exclud\w+|omit\w*|no|not (?:count|includ)\w*)\b.{0,24}\bweights?\b",
             ),
         ),
     ),
