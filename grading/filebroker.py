@@ -18,12 +18,12 @@ from kombu.transport import filesystem
 class Channel(filesystem.Channel):
     """Messages are `<time>_<random>.<queue>.msg`; a leading dot marks one on its way in or out."""
 
-    def _put(self, queue: str, message: Any, **ignored: Any) -> None:
+    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]  # two bases differ
         name = f"{time.time_ns():020}_{secrets.token_hex(8)}.{queue}.msg"
         folder = Path(self.data_folder_out)
         hidden = folder / f".{name}"
         with open(hidden, "w", encoding="utf-8", opener=_private) as file:
-            file.write(json.dumps(message))
+            file.write(json.dumps(payload))
         hidden.rename(folder / name)
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:

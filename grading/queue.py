@@ -49,7 +49,7 @@ def connect(broker: str, data: Path, **transport: Any) -> Celery:
         folder = data / "queue"
         for name in ("messages", "control"):
             (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-        app.conf.update(broker_transport="grading.filebroker:Transport")
+        app.conf.update(broker_url="filesystem://localhost", broker_transport="grading.filebroker:Transport")
         app.conf.broker_transport_options |= {
             "data_folder_in": str(folder / "messages"),
             "data_folder_out": str(folder / "messages"),

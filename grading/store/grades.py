@@ -53,21 +53,22 @@ def recompute(session: Session, lab_id: str, user_id: int, *, why: str, by_user_
     """Bring a student's grade up to date by the lab's policy; true when it changed. What is ungraded counts nothing."""
     hold_person(session, user_id)
     lab = session.get_one(Lab, lab_id)
-    counted = _counted(session, lab, user_id)
-    if counted is None:
+    found = _counted(session, lab, user_id)
+    if found is None:
         return False
+    grading_id, counted = found
     grade = session.get(Grade, (lab_id, user_id), populate_existing=True)
     before = None if grade is None else grade.points
+    if grade is not None and all(getattr(grade, name) == value for name, value in counted.items()):
+        grade.grading_id = grading_id
+        return False
+    revision = _next_revision(session, lab.course_id)
     if grade is None:
-        grade = Grade(lab_id=lab_id, user_id=user_id, grading_id=counted["grading_id"], revision=0)
-        session.add(grade)
-    changed = any(getattr(grade, name) != value for name, value in counted.items() if name != "grading_id")
+        grade = Grade(lab_id=lab_id, user_id=user_id)
     for name, value in counted.items():
         setattr(grade, name, value)
-    if not changed:
-        return False
-    grade.revision = _next_revision(session, lab.course_id)
-    grade.changed_at = now
+    grade.grading_id, grade.revision, grade.changed_at = grading_id, revision, now
+    session.add(grade)
     session.add(
         GradeChange(
             lab_id=lab_id,
@@ -175,8 +176,8 @@ def questions(stored: dict[str, list[object]]) -> Questions:
     return {name: (str(state), Decimal(str(points)), bool(review)) for name, (state, points, review) in stored.items()}
 
 
-def _counted(session: Session, lab: Lab, user_id: int) -> dict[str, object] | None:
-    """What the submission that counts makes of the grade."""
+def _counted(session: Session, lab: Lab, user_id: int) -> tuple[str, dict[str, object]] | None:
+    """The grading that counts, and what it makes of the grade."""
     policy = Policy.model_validate(lab.policy)
     graded = session.execute(
         select(Grading.id, Grading.points, Grading.bonus, Grading.pending, Grading.out_of, Submission.received_at)
@@ -205,8 +206,7 @@ def _counted(session: Session, lab: Lab, user_id: int) -> dict[str, object] | No
         .where(VerdictRow.grading_id == counted.id)
         .order_by(VerdictRow.position)
     )
-    return {
-        "grading_id": counted.id,
+    return counted.id, {
         "points": points,
         "bonus": bonus,
         "pending": pending,

@@ -37,11 +37,11 @@ def hold_person(session: Session, user_id: int) -> None:
 def engine(url: str) -> Engine:
     """The process's engine for a database URL. SQLite runs in WAL mode with foreign keys on."""
     if url.startswith("sqlite"):
-        made = create_engine(url, connect_args={"timeout": 30})
+        made = create_engine(url, connect_args={"timeout": 30}, hide_parameters=True)
         event.listen(made, "connect", _prepare_sqlite)
         event.listen(made, "begin", _begin)
         return made
-    return create_engine(url, pool_pre_ping=True)
+    return create_engine(url, pool_pre_ping=True, hide_parameters=True)
 
 
 def _prepare_sqlite(connection: Any, record: Any) -> None:
