@@ -8,7 +8,7 @@ import pytest
 from api.pages.text import SHOWN_CHARACTERS, markdown, points, shortened, size, visible
 from api.pages.times import relative, when
 from api.pages.views import cases
-from grading.verdict import Check
+from api.schemas import CheckShown
 
 NOW = datetime(2026, 10, 5, 15, 12, tzinfo=UTC)
 
@@ -103,8 +103,8 @@ def test_markdown_headings_take_their_place_below_the_pages_own() -> None:
     assert ["<h4>" in shown, "<h6>" in shown, "<h1>" in shown] == [True, True, False]
 
 
-def check(public: bool, passed: bool) -> Check:
-    return Check(label="a case", public=public, passed=passed)
+def check(public: bool, passed: bool) -> CheckShown:
+    return CheckShown(label="a case", public=public, passed=passed, text="")
 
 
 def test_public_and_drawn_cases_are_counted_apart() -> None:

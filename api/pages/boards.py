@@ -1,6 +1,6 @@
 """The scoreboard as it is shown. A class has tens of thousands of cells, so their HTML is made here, each kind once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -9,8 +9,11 @@ from markupsafe import Markup, escape
 
 from api.pages.text import points
 from api.pages.times import When
-from api.pages.words import STATES, Words, state
+from api.pages.words import STATES, Words, isolation_words, state
 from grading.outline import Asked, Outline
+from grading.store.grades import Row
+from grading.store.gradings import Fault
+from grading.store.tables import Lab
 
 SHOWS = (
     ("", "everybody"),
@@ -22,38 +25,15 @@ NOTHING = '<td class="absent"><span aria-hidden="true">·</span><span class="vis
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """One student in one lab, as far as the scoreboard needs it. `points` is none where nothing counts yet."""
+class BoardRow:
+    """A student's line. `cells` is finished HTML."""
 
     name: str
     login: str
     section: str
     submission_id: str | None
-    points: Decimal | None
-    bonus: Decimal | None
-    pending: Decimal | None
     late: bool
-    questions: dict[str, tuple[str, Decimal, bool]]  # question -> state, points, needs review
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A grading that every attempt at ended in a fault of ours."""
-
-    name: str
-    submission_id: str
-    number: int
-    attempts: int
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    name: str
-    login: str
-    section: str
-    submission_id: str | None
-    late: bool
+    isolation: str  # empty when it was full
     cells: Markup
 
 
@@ -65,7 +45,7 @@ class Filter:
     section: str = ""
     show: str = ""
 
-    def lets_through(self, standing: Standing) -> bool:
+    def lets_through(self, standing: Row) -> bool:
         wanted = self.name.casefold().strip()
         if wanted and wanted not in standing.name.casefold() and wanted not in standing.login.casefold():
             return False
@@ -84,11 +64,10 @@ class Board:
     course_id: str
     title: str
     due: When | None
-    csv: str
     questions: tuple[Asked, ...]
     out_of: Decimal
     bonus_out_of: Decimal
-    rows: tuple[Row, ...]
+    rows: tuple[BoardRow, ...]
     students: int
     handed_in: int
     reviews: int
@@ -103,22 +82,15 @@ class Board:
 
 
 def board(
-    lab: tuple[str, str, str],
-    due: When | None,
-    csv: str,
-    outline: Outline,
-    standings: Sequence[Standing],
-    faults: Iterable[Fault],
-    chosen: Filter,
+    lab: Lab, due: When | None, outline: Outline, standings: Sequence[Row], faults: Sequence[Fault], chosen: Filter
 ) -> Board:
-    """The scoreboard of a lab (its id, its course's, its title); counts are of everybody, rows of those chosen."""
+    """The scoreboard of a lab. Counts are of everybody, rows of those chosen."""
     ids = tuple(question.id for question in outline.questions)
     return Board(
-        lab_id=lab[0],
-        course_id=lab[1],
-        title=lab[2],
+        lab_id=lab.id,
+        course_id=lab.course_id,
+        title=lab.title,
         due=due,
-        csv=csv,
         questions=outline.questions,
         out_of=outline.out_of,
         bonus_out_of=outline.bonus_out_of,
@@ -137,12 +109,12 @@ def board(
     )
 
 
-def needs_review(standing: Standing) -> bool:
+def needs_review(standing: Row) -> bool:
     """Whether a person has to look at any of the student's answers."""
     return any(review for _, _, review in standing.questions.values())
 
 
-def _row(standing: Standing, questions: tuple[str, ...], bonus: bool) -> Row:
+def _row(standing: Row, questions: tuple[str, ...], bonus: bool) -> BoardRow:
     cells = [f'<td class="sum">{escape(points(standing.points))}</td>']
     if bonus:
         cells.append(f"<td>{escape(points(standing.bonus))}</td>")
@@ -150,12 +122,13 @@ def _row(standing: Standing, questions: tuple[str, ...], bonus: bool) -> Row:
     for question in questions:
         found = standing.questions.get(question)
         cells.append(_cell(*found) if found else NOTHING)
-    return Row(
+    return BoardRow(
         name=standing.name,
         login=standing.login,
         section=standing.section,
         submission_id=standing.submission_id,
         late=standing.late,
+        isolation=isolation_words(standing.isolation),
         cells=Markup("".join(cells)),
     )
 
@@ -169,5 +142,6 @@ def _cell(name: str, gained: Decimal, review: bool) -> str:
     )
     return (
         f'<td class="{words.tone}"><i aria-hidden="true">{words.mark}</i>'
-        f'<span class="visually-hidden">{escape(words.word)}, </span>{escape(points(gained))}{flag if review else ""}</td>'
+        f'<span class="visually-hidden">{escape(words.word)}, </span>'
+        f"{escape(points(gained))}{flag if review else ''}</td>"
     )

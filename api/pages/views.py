@@ -3,16 +3,20 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 
 from markupsafe import Markup
 
+from api.feedback import verdict_shown
 from api.pages.text import markdown, shortened
-from api.pages.words import ISOLATION, OURS, REVIEW, STATES, Words, counted, state
+from api.pages.words import OURS, REVIEW, STATES, Words, counted, isolation_words, state
+from api.schemas import CheckShown, VerdictShown
 from grading.answers.model import Answer, Answers
 from grading.outline import Asked, Outline
-from grading.store.tables import Grading
-from grading.verdict import Check, State, Verdict
+from grading.policy import Policy
+from grading.store.tables import Grading, Lab
+from grading.verdict import State, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,8 @@ class ResultView:
     review: str
     review_why: str  # staff alone
     summary: str
-    public: tuple[Check, ...]
-    drawn: tuple[Check, ...]
+    public: tuple[CheckShown, ...]
+    drawn: tuple[CheckShown, ...]
     remarks: tuple[str, ...]
     read: ReadView | None
     evidence: str  # staff alone
@@ -80,6 +84,7 @@ class FeedbackView:
     """A graded submission: totals first, then every question."""
 
     points: Decimal
+    counting: Decimal | None  # what the points are worth after the late rule, where that is less
     out_of: Decimal
     bonus: Decimal
     bonus_out_of: Decimal
@@ -106,17 +111,27 @@ def asked(outline: Outline) -> tuple[QuestionView, ...]:
 
 
 def feedback(
-    outline: Outline, answers: Answers, grading: Grading, verdicts: Sequence[Verdict], staff: bool
+    outline: Outline,
+    answers: Answers,
+    grading: Grading,
+    verdicts: Sequence[Verdict],
+    staff: bool,
+    lab: Lab,
+    received_at: datetime,
 ) -> FeedbackView:
     """All that a student reads about a graded submission; with `staff`, the evidence too."""
     asked_by_id = {question.id: question for question in outline.questions}
     found = {answer.question: answer for answer in answers.answers}
     questions = tuple(
-        _result(verdict, asked_by_id.get(verdict.question), found.get(verdict.question), staff) for verdict in verdicts
+        _result(verdict_shown(verdict, staff), asked_by_id.get(verdict.question), found.get(verdict.question), staff)
+        for verdict in verdicts
     )
     strip = _strip(questions)
+    points = grading.points or Decimal(0)
+    counting = Policy.model_validate(lab.policy).effective(points, received_at, lab.due_at)
     return FeedbackView(
-        points=grading.points or Decimal(0),
+        points=points,
+        counting=None if counting == points else counting,
         out_of=_out_of(questions, bonus=False),
         bonus=grading.bonus or Decimal(0),
         bonus_out_of=_out_of(questions, bonus=True),
@@ -125,7 +140,7 @@ def feedback(
         pending_questions=tuple(one.id for one in questions if one.review),
         tally=_tally(verdicts),
         drawn=any(one.drawn for one in questions),
-        isolation=_isolation(grading.isolation),
+        isolation=isolation_words(grading.isolation),
         notes=answers.notes,
         questions=questions,
         strip=strip,
@@ -133,7 +148,7 @@ def feedback(
     )
 
 
-def cases(public: Sequence[Check], drawn: Sequence[Check]) -> str:
+def cases(public: Sequence[CheckShown], drawn: Sequence[CheckShown]) -> str:
     """How the cases went, in words that claim no more than was checked: public and drawn ones are counted apart."""
     return " ".join(_cases(checks, kind) for checks, kind in ((public, "public"), (drawn, "drawn")) if checks)
 
@@ -151,7 +166,7 @@ def _asked(question: Asked) -> QuestionView:
     )
 
 
-def _result(verdict: Verdict, question: Asked | None, answer: Answer | None, staff: bool) -> ResultView:
+def _result(verdict: VerdictShown, question: Asked | None, answer: Answer | None, staff: bool) -> ResultView:
     public = tuple(check for check in verdict.checks if check.public)
     drawn = tuple(check for check in verdict.checks if not check.public)
     return ResultView(
@@ -170,9 +185,9 @@ def _result(verdict: Verdict, question: Asked | None, answer: Answer | None, sta
         summary=cases(public, drawn),
         public=public,
         drawn=drawn,
-        remarks=verdict.remarks,
+        remarks=tuple(verdict.remarks),
         read=_read(answer) if answer else None,
-        evidence=json.dumps(verdict.evidence, indent=2, ensure_ascii=False) if staff and verdict.evidence else "",
+        evidence=json.dumps(verdict.evidence, indent=2, ensure_ascii=False) if verdict.evidence else "",
     )
 
 
@@ -188,7 +203,7 @@ def _read(answer: Answer) -> ReadView:
     )
 
 
-def _cases(checks: Sequence[Check], kind: str) -> str:
+def _cases(checks: Sequence[CheckShown], kind: str) -> str:
     passed = sum(check.passed for check in checks)
     if passed == len(checks):
         return f"The {kind} case passes." if passed == 1 else f"All {passed} {kind} cases pass."
@@ -203,13 +218,6 @@ def _out_of(questions: Sequence[ResultView], bonus: bool) -> Decimal:
 def _tally(verdicts: Sequence[Verdict]) -> tuple[tuple[Words, int], ...]:
     counts = [(one, sum(verdict.state is one for verdict in verdicts)) for one in State]
     return tuple((state(one), count) for one, count in counts if count)
-
-
-def _isolation(stored: str | None) -> str:
-    level = (stored or "").split(":")[0].split(" ")[0]
-    if not stored or level == "full":
-        return ""
-    return ISOLATION.get(level, f"Isolation of this run: {stored}.")
 
 
 def _strip(questions: Sequence[ResultView]) -> tuple[Segment, ...]:

@@ -39,3 +39,11 @@ def state(name: str) -> Words:
 def counted(number: int, one: str, many: str) -> str:
     """`1 submission`, `3 submissions`."""
     return f"{number} {one if number == 1 else many}"
+
+
+def isolation_words(stored: str | None) -> str:
+    """What to say about the isolation of a run; nothing where it was full."""
+    level = (stored or "").split(":")[0].split(" ")[0]
+    if not stored or level == "full":
+        return ""
+    return ISOLATION.get(level, f"Isolation of this run: {stored}.")
