@@ -15,7 +15,6 @@ from grading.kinds.formula.statements import Said, stated
 from grading.polynomial import Polynomial
 
 MOST_READINGS: Final = 8
-ENOUGH_TERMS_FOR_TWO: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +46,16 @@ def find(spec: Spec, count: Count, points: Points, formula: Polynomial | None, s
         return Finding(best, stated(said, best))
     slips = Slips(spec, count, points)
     found = _likeliest(slips.of(count.plain))
-    if ranked and (ranked[0][0] == 1 or not found):
-        level = [equal[place] for cost, _, place in ranked if cost == ranked[0][0]][:2]
+    level = [equal[place] for cost, _, place in ranked if cost == ranked[0][0]][:2]
+    if ranked and (ranked[0][0] == 1 or (not found and ranked[0][0] <= spec.unstated_most)):
         return _unstated(level, stated(said, level[0]), found)
     if found:
         return _slipped(found)
-    return _further(spec, count, slips, said) or _by_monomials(spec, count, formula) or _far(spec)
+    if further := _further(spec, count, slips, said):
+        return further
+    if level:
+        return _unstated(level, stated(said, level[0]), [])
+    return _by_monomials(spec, count, formula) or _far(spec)
 
 
 def _unsaid(combination: Combination, said: tuple[Said, ...]) -> int:
@@ -79,19 +82,23 @@ def _further(spec: Spec, count: Count, slips: Slips, said: tuple[Said, ...]) -> 
     others = [one for one in count.combinations(spec.combine) if one.departures]
     announced = [one for one in others if said and not _unsaid(one, said)]
     for base in announced:
+        lead = "With what your comments state"
         if found := _likeliest(slips.of(base)):
-            return _slipped(found, "With what your comments state")
+            return _slipped(found, lead)
+        if found := slips.first_of_two(base):
+            return _slipped(found, f"{lead}, more than one thing differs. One of them")
     for base in others:
         if len(base.departures) == 1 and base not in announced and (found := _likeliest(slips.of(base))):
             return _slipped(found, f"If you assume {base.departures[0].title}")
-    if len(count.plain.terms) >= ENOUGH_TERMS_FOR_TWO and (two := slips.first_of_two(count.plain)):
-        return _slipped(two, "More than one thing differs. One of them")
+    if found := slips.first_of_two(count.plain):
+        return _slipped(found, "More than one thing differs. One of them")
     return None
 
 
 def _likeliest(slips: list[Slip]) -> list[Slip]:
     best = min((slip.rank for slip in slips), default=0)
-    return sorted((slip for slip in slips if slip.rank <= max(best, 1)), key=lambda slip: slip.rank)[:MOST_READINGS]
+    worst = best if best < 0 else max(best, 1)
+    return sorted((slip for slip in slips if slip.rank <= worst), key=lambda slip: slip.rank)[:MOST_READINGS]
 
 
 def _by_monomials(spec: Spec, count: Count, formula: Polynomial | None) -> Finding | None:

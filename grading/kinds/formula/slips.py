@@ -14,6 +14,7 @@ from grading.kinds.formula.spec import Spec
 from grading.polynomial import Polynomial, symbol
 
 WIDTHS: Final = (1, 2, 4, 8)
+ENOUGH_TERMS_FOR_TWO: Final = 4
 FEWEST_EXACT: Final = 3  # points at which an answer must agree exactly before it is called equal to anything
 
 Points = Sequence[tuple[Values, int]]
@@ -55,7 +56,8 @@ def folded(spec: Spec, polynomial: Polynomial) -> Polynomial:
         for monomial, number in polynomial.coefficients.items():
             exponents = dict(monomial)
             times = min(exponents.get(factor, 0) for factor in factors)
-            kept = {n: e - times if n in factors else e for n, e in exponents.items()} | {name: times}
+            kept = {n: e - times if n in factors else e for n, e in exponents.items()}
+            kept[name] = kept.get(name, 0) + times
             total[tuple(sorted((n, e) for n, e in kept.items() if e))] = number
         polynomial = Polynomial(total)
     return polynomial
@@ -94,8 +96,13 @@ class Slips:
         return found
 
     def first_of_two(self, base: Combination) -> list[Slip]:
-        """Where two mistakes, each a term forgotten, repeated or of wrong width, explain the answer: the first."""
+        """Where two mistakes, each a term forgotten, repeated or of wrong width, explain the answer: the first.
+
+        Only where half of the terms are right even so.
+        """
         places = self._places(base)
+        if not places or len(base.terms) < ENOUGH_TERMS_FOR_TWO:
+            return []
         points = [self._points[place] for place in places]
         left = [result - base.total.at(values) for values, result in points]
         simple: list[tuple[Slip, Polynomial, Fraction]] = []
@@ -103,11 +110,15 @@ class Slips:
             for (slip, change), amount in zip(self._changes(term), self._at(places[0], term), strict=True):
                 if slip.rank <= 1:
                     simple.append((slip, change, amount))
-        by_amount = {amount: change for _, change, amount in simple}
-        for slip, change, amount in simple:
-            other = by_amount.get(left[0] - amount)
-            if other is not None and self._fits(change + other, points, left):
-                return [slip]
+        alike: dict[str, list[tuple[Slip, Polynomial, Fraction]]] = {}
+        for one in simple:
+            alike.setdefault(one[0].code.partition(":")[0], []).append(one)
+        for likelier in (*alike.values(), simple):  # two mistakes of a kind first
+            by_amount = {amount: change for _, change, amount in likelier}
+            for slip, change, amount in likelier:
+                other = by_amount.get(left[0] - amount)
+                if other is not None and self._fits(change + other, points, left):
+                    return [slip]
         return []
 
     def _places(self, base: Combination) -> list[int]:

@@ -29,6 +29,7 @@ class Spec(BaseModel):
     width: int = 1  # bytes an element, where the unit is bytes
     combine: int = 1  # how many departures from the plain assumptions are taken at once
     unstated: Share = Decimal("0.8")  # the share of the points for a variant that no comment states
+    unstated_most: int = 1  # with more departures unstated than this, slips are the likelier reading
     slips: dict[str, Share] = {}  # excusable mistakes by their code
     show_formula: bool = False  # print what was read off, and the expected shape beside an explanation
     hints: tuple[str, ...] = ()  # for an answer far from right; they never give the reference away
