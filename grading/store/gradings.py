@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, CursorResult, and_, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from grading.answers.model import Answers
@@ -241,10 +241,9 @@ def _held(claimed: Claimed) -> ColumnElement[bool]:
 
 def _set(session: Session, grading_id: str, condition: ColumnElement[bool], values: dict[str, Any]) -> bool:
     """The compare-and-set: change the row where the condition still holds, and say whether it did."""
-    statement = update(Grading).where(Grading.id == grading_id, condition).values(values)
-    changed = session.execute(statement, execution_options={"synchronize_session": False})
-    assert isinstance(changed, CursorResult)
-    return changed.rowcount == 1
+    statement = update(Grading).where(Grading.id == grading_id, condition).values(values).returning(Grading.id)
+    changed = session.execute(statement, execution_options={"synchronize_session": "fetch"})
+    return changed.one_or_none() is not None
 
 
 def _failed(fault: str, now: datetime) -> dict[str, Any]:

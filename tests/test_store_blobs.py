@@ -1,0 +1,69 @@
+"""Bytes handed in are kept whole or not at all, and for the service alone."""
+
+import hashlib
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from grading.store import blobs
+
+
+@contextmanager
+def full_disk(room: int) -> Iterator[None]:
+    """For as long as the block lasts, no file of this process may grow beyond so many bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_bytes_are_found_again_under_their_digest(tmp_path: Path) -> None:
+    content = b"print('hello')\r\n\0\xff" * 100_000
+    (tmp_path / "given").write_bytes(content)
+    name = blobs.keep(tmp_path / "blobs", tmp_path / "given")
+    assert name == hashlib.sha256(content).hexdigest()
+    kept = blobs.path(tmp_path / "blobs", name)
+    assert kept == tmp_path / "blobs" / name[:2] / name
+    assert kept.read_bytes() == content
+
+
+def test_the_same_bytes_are_kept_once(tmp_path: Path) -> None:
+    for given in ("one", "two"):
+        (tmp_path / given).write_bytes(b"same")
+    assert len({blobs.keep(tmp_path / "blobs", tmp_path / given) for given in ("one", "two", "one")}) == 1
+    assert len(files(tmp_path / "blobs")) == 1
+
+
+def test_nobody_else_may_read_them(tmp_path: Path) -> None:
+    (tmp_path / "given").write_bytes(b"mine")
+    kept = blobs.path(tmp_path / "blobs", blobs.keep(tmp_path / "blobs", tmp_path / "given"))
+    assert [path.stat().st_mode & 0o777 for path in (kept, kept.parent, kept.parent.parent)] == [0o600, 0o700, 0o700]
+
+
+def test_a_disk_that_fills_up_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "given").write_bytes(b"x" * 3_000_000)
+    with full_disk(2_000_000), pytest.raises(OSError, match="File too large"):
+        blobs.keep(tmp_path / "blobs", tmp_path / "given")
+    assert files(tmp_path / "blobs") == []
+
+
+def test_what_is_not_kept_in_the_end_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "given").write_bytes(b"x")
+    with pytest.raises(ZeroDivisionError), blobs.staged(tmp_path / "blobs", tmp_path / "given"):
+        raise ZeroDivisionError
+    assert files(tmp_path / "blobs") == []
+
+
+@pytest.mark.parametrize("name", ["", "../../etc/passwd", "a" * 63, "A" * 64, "a" * 63 + "/"])
+def test_only_a_digest_is_a_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="SHA-256"):
+        blobs.path(tmp_path, name)
