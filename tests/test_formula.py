@@ -435,6 +435,14 @@ def test_floats_on_the_way_are_told_apart_from_a_wrong_formula() -> None:
     assert (verdict.state, verdict.headline) == (State.PARTIAL, Hidden.ROUNDED)
 
 
+def test_integers_of_64_bits_are_wide_enough_and_those_of_32_are_not() -> None:
+    head = "import numpy as np\n" + HEADS["3.1b"]
+    wide = grade("3.1b", head + "    return 2 * np.prod([B, H, L_q, L_kv, D_h])\n")
+    assert wide.state is State.PASSED and Hidden.LARGE_WRAPS in wide.remarks
+    narrow = grade("3.1b", head + "    return int((2 * np.prod([B, H, L_q, L_kv, D_h])).astype(np.int32))\n")
+    assert (narrow.state, narrow.points, narrow.headline) == (State.PARTIAL, Decimal("3.20"), Hidden.WRAPS_EARLY)
+
+
 # --- Collisions --------------------------------------------------------------------------------------------------
 
 
@@ -532,6 +540,8 @@ def test_a_variant_that_is_not_clearly_stated_is_partial_and_flagged(comment: st
         ("3.2", "softmax-3", "softmax counted as 3 passes instead of 5 passes"),
         ("3.2", "softmax-3", "Softmax needs only three memory accesses per element, no mask is read"),
         ("3.2", "softmax-3", "3 passes over the scores, attention is not causal"),
+        ("3.2", "softmax-3", "for each element of the current count, softmax takes 3 passes"),
+        ("3.2", "softmax-3", "to count an element softmax takes 3 passes"),
         ("3.2", "softmax-fused", "fused softmax"),
         ("3.2", "softmax-fused", "Softmax is assumed to be done on-chip, so 0 bytes"),
         ("3.2", "softmax-fused", "softmax is not counted since it is fused"),

@@ -21,7 +21,7 @@ MOST_SENTENCES: Final = 200
 QUOTED: Final = 200
 
 _TURNED: Final = re.compile(
-    r"\b(?:not?|non|never|neither|nor|without|cannot|\w+n['’]?t|exclud\w+|ignor\w+|omit\w*|skip\w*|unlike|"
+    r"\b(?:not?|non|never|neither|nor|without|cannot|\w+n['’]t|(?:do|does|is|are|ca|wo)nt|exclud\w+|ignor\w+|omit\w*|skip\w*|unlike|"
     r"instead of|rather than|if|unless|when|whether|could|would|might|maybe|perhaps|either)\b",
     re.IGNORECASE,
 )
