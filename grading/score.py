@@ -6,7 +6,7 @@ from decimal import Decimal
 from pydantic import BaseModel, ConfigDict
 
 from grading.outline import Outline
-from grading.verdict import State, Verdict
+from grading.verdict import Points, State, Verdict
 
 
 class Score(BaseModel):
@@ -16,11 +16,11 @@ class Score(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True)
-    points: Decimal
-    bonus: Decimal
-    pending: Decimal
-    out_of: Decimal
-    bonus_out_of: Decimal
+    points: Points
+    bonus: Points
+    pending: Points
+    out_of: Points
+    bonus_out_of: Points
     ours: tuple[str, ...] = ()
 
 

@@ -2,8 +2,17 @@
 
 from decimal import Decimal
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
+
+
+def _shortest(points: Decimal) -> Decimal:
+    """The same number without trailing zeros or an exponent: 0.00 is 0, and 1E+1 is 10."""
+    return Decimal(format(points.normalize(), "f"))
+
+
+Points = Annotated[Decimal, AfterValidator(_shortest)]
 
 
 class State(StrEnum):
@@ -43,8 +52,8 @@ class Verdict(BaseModel):
     model_config = ConfigDict(frozen=True)
     question: str
     state: State
-    points: Decimal
-    out_of: Decimal
+    points: Points
+    out_of: Points
     headline: str
     checks: tuple[Check, ...] = ()
     remarks: tuple[str, ...] = ()
