@@ -60,10 +60,12 @@ class Site:
     settings: Settings
     secrets: dict[str, str] = field(default_factory=dict)
     users: dict[str, int] = field(default_factory=dict)
+    clients: list[httpx.Client] = field(default_factory=list)
 
     def client(self, login: str | None = None) -> httpx.Client:
         """A browser without scripts: keeps cookies, follows nothing. Signed in as `login`."""
         client = httpx.Client(base_url=self.url, headers={"Accept": "text/html"}, timeout=30)
+        self.clients.append(client)
         if login is not None:
             answer = client.post("/login", data={"token": self.secrets[login]})
             assert answer.status_code == 303, answer.text
@@ -126,6 +128,8 @@ def serving(folder: Path, template: Path) -> Iterator[Site]:
         assert server.ready.wait(60)
         yield site
     finally:
+        for client in site.clients:
+            client.close()
         server.should_exit = True
         thread.join(30)
         listener.close()

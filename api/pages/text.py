@@ -51,7 +51,7 @@ def markdown(source: str, top: int = 3) -> Markup:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(source)
     _lower_headings(tokens, top)
-    _drop_styles(tokens)
+    _settle_tables(tokens)
     renderer = parser.renderer
     assert isinstance(renderer, RendererHTML)
     return Markup(renderer.render(tokens, parser.options, {}))
@@ -77,9 +77,11 @@ def _lower_headings(tokens: Sequence[Token], top: int) -> None:
             token.tag = f"h{min(6, int(token.tag[1]) + shift)}"
 
 
-def _drop_styles(tokens: Sequence[Token]) -> None:
-    """Column alignment comes as a style attribute, which the content security policy forbids: use a class."""
+def _settle_tables(tokens: Sequence[Token]) -> None:
+    """Head cells say what they head. Alignment comes as a style, which the security policy forbids: use a class."""
     for token in tokens:
+        if token.type == "th_open":
+            token.attrSet("scope", "col")
         style = token.attrs.pop("style", None)
         if style is not None:
             token.attrSet("class", str(style).replace("text-align:", "align-"))

@@ -1,0 +1,460 @@
+"""The pages by plain HTTP: who gets in, what a forged form is told, refusals in words, escaping everywhere."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from pages_site import HOSTILE, Site, csrf, current_grading_state, serving, usual
+
+from api.pages import router
+from grading.answers.reading import MAX_PASTED
+from grading.verdict import State
+
+PAGES = FastAPI()
+PAGES.include_router(router)
+FORMS = sorted(path for path, methods in PAGES.openapi()["paths"].items() if "post" in methods and path != "/login")
+FILLED = {"lab": "lab1", "course": "gpu", "token": "1", "client": "client-0123456789abcdef"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Site]:
+    with serving(tmp_path_factory.mktemp("site"), sqlite_template) as running:
+        yield running
+
+
+def words(html: str) -> str:
+    """What a reader reads."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def test_a_stranger_is_sent_to_sign_in_and_comes_back(site: Site) -> None:
+    client = site.client()
+    answer = client.get("/labs/lab1/history?x=1")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=/labs/lab1/history%3Fx%3D1")
+    form = client.get(answer.headers["location"])
+    assert 'name="next" value="/labs/lab1/history?x=1"' in form.text
+    signed = client.post("/login", data={"token": site.secrets["ada"], "next": "/labs/lab1/history?x=1"})
+    assert (signed.status_code, signed.headers["location"]) == (303, "/labs/lab1/history?x=1")
+
+
+def test_the_session_cookie_is_out_of_scripts_reach_and_signing_out_ends_it(site: Site) -> None:
+    client = site.client()
+    answer = client.post("/login", data={"token": f"  {site.secrets['ada']}\n"})
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    assert site.secrets["ada"] not in answer.headers["set-cookie"]
+    held = dict(client.cookies)
+    assert client.post("/logout", data={"csrf": csrf(client, "/")}).status_code == 303
+    assert httpx.get(f"{site.url}/", cookies=held).status_code == 303
+
+
+@pytest.mark.parametrize("token", ["", "not a token", "rooflab_pat_" + "0" * 36, "é" * 40])
+def test_a_wrong_token_is_told_next_to_the_field(site: Site, token: str) -> None:
+    answer = site.client().post("/login", data={"token": token})
+    assert answer.status_code == 401
+    assert 'aria-describedby="token-problem' in answer.text
+    assert token == "" or token not in answer.text
+
+
+@pytest.mark.parametrize(
+    "next",
+    ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/a\r\nSet-Cookie: x", ""],
+)
+def test_signing_in_never_leads_to_another_site(site: Site, next: str) -> None:
+    answer = site.client().post("/login", data={"token": site.secrets["ada"], "next": next})
+    assert answer.headers["location"] == "/"
+
+
+def test_the_list_of_forms_is_whole() -> None:
+    assert {"/logout", "/labs/{lab}/submissions", "/labs/{lab}/pasted", "/account/tokens"} < set(FORMS)
+
+
+@pytest.mark.parametrize("path", FORMS)
+@pytest.mark.parametrize("token", [None, "", "0" * 64])
+def test_a_form_without_the_sessions_own_token_is_refused(site: Site, path: str, token: str | None) -> None:
+    client = site.client("amy")
+    fields = {} if token is None else {"csrf": token}
+    address = path.format(**FILLED)
+    sent: dict[str, object] = (
+        {"files": {"file": ("a.py", b"x = 1")}} if path.endswith(("submissions", "roster")) else {}
+    )
+    answer = client.post(address, data=fields, **sent)  # type: ignore[arg-type]
+    assert answer.status_code == 403
+    assert "This form is out of date" in answer.text
+
+
+def test_the_token_of_another_session_does_not_open_a_form(site: Site) -> None:
+    other = csrf(site.client("ada"), "/")
+    assert site.client("ada").post("/account/tokens", data={"csrf": other, "name": "x"}).status_code == 403
+
+
+def test_a_form_sent_by_another_site_is_refused(site: Site) -> None:
+    client = site.client("ada")
+    answer = client.post(
+        "/account/tokens", data={"csrf": csrf(client, "/"), "name": "x"}, headers={"Origin": "https://evil.example"}
+    )
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/login", "/labs/lab1", "/account", "/nowhere", "/static/style.css", "/static/htmx.min.js"]
+)
+def test_every_answer_carries_the_security_headers(site: Site, path: str) -> None:
+    headers = site.client("ada").get(path).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "referrer-policy" in headers
+
+
+@pytest.mark.parametrize(
+    ("login", "path", "status"),
+    [
+        ("ada", "/staff/labs/lab1", 403),
+        ("ada", "/staff/courses/gpu/roster", 403),
+        ("tam", "/staff/courses/gpu/clients", 403),
+        ("eve", "/labs/lab1", 404),
+        ("eve", "/staff/labs/lab1", 404),
+        ("eve", "/staff/courses/gpu/roster", 404),
+        ("ada", "/submissions/" + "0" * 32, 404),
+        ("ada", "/labs/no-such-lab", 404),
+        ("ada", "/nowhere", 404),
+    ],
+)
+def test_what_is_not_yours_is_an_error_page_in_the_same_layout(site: Site, login: str, path: str, status: int) -> None:
+    answer = site.client(login).get(path)
+    assert answer.status_code == status
+    assert answer.headers["content-type"].startswith("text/html")
+    assert answer.text.count("<h1>") == 1
+    assert 'href="#main"' in answer.text
+
+
+def test_a_submission_is_its_owners_and_the_staffs_alone(site: Site) -> None:
+    submission = site.graded("ada")
+    for path in (f"/submissions/{submission}", f"/submissions/{submission}/progress"):
+        assert site.client("bob").get(path).status_code == 404
+        assert site.client("eve").get(path).status_code == 404
+        assert site.client("tam").get(path).status_code == 200
+        assert site.client("ada").get(path).status_code == 200
+
+
+def test_evidence_reasons_for_review_and_labels_of_drawn_cases_are_for_staff_alone(site: Site) -> None:
+    submission = site.graded("ada")
+    own = site.client("ada").get(f"/submissions/{submission}").text
+    staff = site.client("tam").get(f"/submissions/{submission}").text
+    for secret in ("4NK + 4KM", "staff alone may read this reason", "secret sizes 77×13"):
+        assert secret not in own
+        assert secret in staff
+
+
+def test_feedback_says_state_points_reason_diagnosis_cases_and_what_is_pending(site: Site) -> None:
+    submission = site.graded("ada")
+    shown = words(site.client("ada").get(f"/submissions/{submission}").text)
+    for part in (
+        "8 / 10 points",
+        "0 / 2.5 bonus, counted apart",
+        "5 points still pending: a person will look at 1.4",
+        "partial 3 / 5",
+        "One term is missing.",
+        "Short of 4·N·M bytes: the output is never written.",
+        "0 of 1 public case pass.",
+        "got 2097152, expected 3145728",
+        "The public case passes. The drawn case passes.",
+        "No definition of more was found.",
+        "return x.shape[0] * x.shape[1] * y.shape[1]",
+    ):
+        assert part in shown, part
+    assert "all tests pass" not in shown.lower()
+
+
+def test_isolation_that_was_not_full_is_told_to_the_student_and_on_the_scoreboard(site: Site) -> None:
+    submission = site.hand_in(site.client("ada"))
+    site.finish(site.claim(submission), usual(), isolation="reduced")
+    assert "reduced isolation" in site.client("ada").get(f"/submissions/{submission}").text
+    other = site.graded("ada")
+    assert "isolation" not in words(site.client("ada").get(f"/submissions/{other}").text)
+
+
+def test_a_fault_of_ours_is_told_as_ours_and_its_cause_to_staff_alone(site: Site) -> None:
+    submission = site.hand_in(site.client("bob"))
+    site.fail(site.claim(submission), "the sandbox did not start")
+    own = words(site.client("bob").get(f"/submissions/{submission}").text)
+    assert "it is our fault" in own
+    assert "costs you nothing" in own
+    assert "the sandbox did not start" not in own
+    board = words(site.client("tam").get("/staff/labs/lab1").text)
+    assert "the sandbox did not start" in board
+
+
+def test_progress_answers_only_when_something_has_changed(site: Site) -> None:
+    client = site.client("ada")
+    submission = site.hand_in(client)
+    page = client.get(f"/submissions/{submission}").text
+    address = unescape(page.partition('hx-get="')[2].partition('"')[0])
+    assert client.get(address).status_code == 204
+    claimed = site.claim(submission)
+    site.progress(claimed, 2)
+    changed = client.get(address)
+    assert "2 of 3 questions judged." in changed.text
+    assert "<html" not in changed.text
+    site.finish(claimed, usual())
+    assert "Graded: 8 of 10 points." in client.get(address).text
+    assert current_grading_state(site, submission) == "graded"
+
+
+def test_a_page_that_waits_tells_its_place_in_the_queue(site: Site) -> None:
+    first = site.hand_in(site.client("bob"))
+    client = site.client("ada")
+    second = site.hand_in(client)
+    assert "Yours is next." in site.client("bob").get(f"/submissions/{first}").text
+    assert "1 submission is graded before yours." in client.get(f"/submissions/{second}").text
+    site.finish(site.claim(first), usual())
+    site.finish(site.claim(second), usual())
+
+
+def zipped(*names: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in names:
+            archive.writestr(name, '{"cells": [], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}')
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("filename", "raw", "status", "part"),
+    [
+        ("", b"", 422, "Choose a file first."),
+        ("empty.ipynb", b"", 422, "is empty"),
+        ("cut.ipynb", b'{"cells": [', 422, "cut short"),
+        ("two.zip", zipped("local.ipynb", "colab.ipynb"), 422, "local.ipynb"),
+        ("picture.py", b"\x89PNG\r\n\x1a\n" + bytes(99), 422, "Hand in the notebook"),
+        ("large.py", b"#" * (2 * 1024 * 1024 + 1), 413, "MB"),
+        ("larger.py", b"#" * (4 * 1024 * 1024), 413, "MB"),
+    ],
+)
+def test_a_refusal_stands_next_to_the_field_in_words(
+    site: Site, filename: str, raw: bytes, status: int, part: str
+) -> None:
+    client = site.client("ada")
+    before = client.get("/labs/lab1/history").text.count('class="card')
+    form = {"csrf": csrf(client, "/labs/lab1")}
+    answer = client.post("/labs/lab1/submissions", data=form, files={"file": (filename, raw)})
+    assert answer.status_code == status
+    problem = answer.text.partition('id="file-problem"')[2].partition("</p>")[0]
+    assert part in unescape(problem)
+    assert client.get("/labs/lab1/history").text.count('class="card') == before
+
+
+def test_pasted_answers_are_taken_together_and_shown_back(site: Site) -> None:
+    client = site.client("ada")
+    form = {"csrf": csrf(client, "/labs/lab1"), "q-1.3": "def gemm_mac(x, y):\r\n    return 7\r\n", "q-1.4": "  "}
+    answer = client.post("/labs/lab1/pasted", data=form, files={})
+    assert answer.status_code == 303
+    submission = answer.headers["location"].rpartition("/")[2]
+    site.finish(site.claim(submission), usual())
+    assert "return 7" in client.get(answer.headers["location"]).text
+
+
+def test_pasting_nothing_or_too_much_is_refused_and_the_text_is_kept(site: Site) -> None:
+    client = site.client("ada")
+    token = csrf(client, "/labs/lab1")
+    empty = client.post("/labs/lab1/pasted", data={"csrf": token, "q-1.3": "\n"})
+    assert (empty.status_code, "Nothing is pasted yet" in empty.text) == (422, True)
+    long = client.post("/labs/lab1/pasted", data={"csrf": token, "q-1.3": "#" * (MAX_PASTED + 1), "q-1.4": "x = 1"})
+    assert long.status_code == 422
+    assert 'id="q-1.3-problem"' in long.text
+    assert 'id="q-1.4-problem"' not in long.text
+    assert re.search(r"<textarea[^>]*>\nx = 1</textarea>", long.text)
+
+
+def test_a_lab_with_one_attempt_closes_after_it(site: Site) -> None:
+    client = site.client("ada")
+    form = {"csrf": csrf(client, "/labs/once")}
+    sent = {"file": ("a.py", b"def gemm_mac(x, y):\n    return 1\n")}
+    first = client.post("/labs/once/submissions", data=form, files=sent)
+    assert first.status_code == 303
+    site.finish(site.claim(first.headers["location"].rpartition("/")[2]), usual())
+    assert client.post("/labs/once/submissions", data=form, files=sent).status_code == 409
+    shown = client.get("/labs/once").text
+    assert "You have used all 1 of your submissions." in shown
+    assert 'type="file"' not in shown
+
+
+def test_a_closed_lab_says_so_and_takes_nothing(site: Site) -> None:
+    client = site.client("ada")
+    shown = client.get("/labs/over").text
+    assert "its due time has passed" in shown
+    sent = {"file": ("a.py", b"x = 1")}
+    answer = client.post("/labs/over/submissions", data={"csrf": csrf(client, "/")}, files=sent)
+    assert answer.status_code == 409
+
+
+def test_a_late_submission_shows_what_its_points_count_as(site: Site) -> None:
+    client = site.client("ada")
+    sent = {"file": ("a.py", b"def gemm_mac(x, y):\n    return 1\n")}
+    answer = client.post("/labs/dear/submissions", data={"csrf": csrf(client, "/")}, files=sent)
+    site.finish(site.claim(answer.headers["location"].rpartition("/")[2]), usual())
+    shown = words(client.get(answer.headers["location"]).text)
+    assert "these 8 points count as 7.2" in shown
+    assert "latest submission counts: number 1" in client.get("/labs/dear/history").text
+
+
+def test_the_history_says_which_submission_counts_and_why(site: Site) -> None:
+    better = usual()
+    better[1] = better[1].model_copy(update={"points": better[1].out_of, "state": State.PASSED})
+    best = site.graded("bob", better)
+    site.graded("bob")
+    shown = site.client("bob").get("/labs/lab1/history").text
+    counting = shown.partition('class="card counts"')[2].partition("</li>")[0]
+    assert best in counting
+    assert "has the most points" in shown
+
+
+def test_due_times_are_told_in_the_courses_zone(site: Site) -> None:
+    shown = site.client("ada").get("/").text
+    assert re.search(r"\(America/Los_Angeles, P[SD]T\)", shown)
+    assert "in 3 days" in shown
+
+
+def test_who_is_in_no_course_is_told_what_to_do(site: Site) -> None:
+    shown = words(site.client("eve").get("/").text)
+    assert "Ask your course staff to put your login eve on the roster" in shown
+
+
+def test_the_scoreboard_filters_by_what_the_address_says(site: Site) -> None:
+    site.graded("ada")
+    client = site.client("tam")
+    names = {
+        query: [name for name in ("Ada Lovelace", "Bob Bitter") if name in client.get(f"/staff/labs/once?{query}").text]
+        for query in ("", "name=LOVE", "section=B", "show=missing", "name=nobody")
+    }
+    assert names[""] == ["Ada Lovelace", "Bob Bitter"]
+    assert names["name=LOVE"] == ["Ada Lovelace"]
+    assert names["section=B"] == ["Bob Bitter"]
+    assert "Bob Bitter" in names["show=missing"]
+    assert names["name=nobody"] == []
+    assert "Nobody matches" in client.get("/staff/labs/once?name=nobody").text
+
+
+def test_the_scoreboard_counts_reviews_and_links_its_sheet(site: Site) -> None:
+    site.graded("ada")
+    client = site.client("tam")
+    shown = client.get("/staff/labs/lab1").text
+    assert re.search(r"a person's review", words(shown))
+    assert "partial, 3 ⚑" in words(shown)
+    sheet = re.search(r'href="(/api/[^"]+csv)"', shown)
+    assert sheet
+    assert client.get(sheet[1]).headers["content-type"].startswith("text/csv")
+
+
+def test_a_roster_is_previewed_before_it_is_applied(site: Site) -> None:
+    client = site.client("tam")
+    text = "name,login,email,section\nAda Lovelace,ada,ada@x.edu,C\nBob Bitter,bob,,B\nNew One,new,n@x.edu,A\n"
+    form = {"csrf": csrf(client, "/staff/courses/gpu/roster")}
+    seen = client.post("/staff/courses/gpu/roster", data=form, files={"file": ("class.csv", text.encode())})
+    assert seen.status_code == 200
+    assert "section: A → C" in words(seen.text)
+    assert "New One" not in client.get("/staff/courses/gpu/roster").text
+    fields = dict(re.findall(r'<input type="hidden" name="(file|digest)" value="([^"]*)"', seen.text))
+    stale = client.post("/staff/courses/gpu/roster/apply", data={**form, **fields, "digest": "0" * 64})
+    assert stale.status_code == 409
+    done = client.post("/staff/courses/gpu/roster/apply", data={**form, **fields})
+    assert "Applied: 1 added, 2 changed, 1 made inactive." in done.text or "Applied: 1 added, 1 changed" in done.text
+    assert "New One" in client.get("/staff/courses/gpu/roster").text
+
+
+def test_a_roster_with_bad_rows_is_told_by_row_and_cannot_be_applied(site: Site) -> None:
+    client = site.client("tam")
+    form = {"csrf": csrf(client, "/staff/courses/gpu/roster")}
+    sent = {"file": ("class.csv", b"name,login\nNo Login,\nTwice,x\nTwice,x\n")}
+    shown = client.post("/staff/courses/gpu/roster", data=form, files=sent).text
+    assert "Row 2:" in shown
+    assert "Row 4:" in shown
+    assert "Apply these changes" not in shown
+    bad = client.post("/staff/courses/gpu/roster", data=form, files={"file": ("c.csv", b"\x00\xff\x00")})
+    assert bad.status_code == 422
+    assert 'id="file-problem"' in bad.text
+
+
+def test_a_token_is_shown_once_and_can_be_revoked(site: Site) -> None:
+    client = site.client("ada")
+    form = {"csrf": csrf(client, "/account"), "name": "my laptop", "days": "30", "scopes": ["submit", "read"]}
+    made = client.post("/account/tokens", data=form)
+    found = re.search(r"rooflab_pat_\w{36}", made.text)
+    assert made.status_code == 201
+    assert found
+    listed = client.get("/account").text
+    assert found[0] not in listed
+    assert "my laptop" in listed
+    other = site.client()
+    assert other.post("/login", data={"token": found[0]}).status_code == 303
+    number = listed.partition("/account/tokens/")[2].partition("/")[0]
+    assert client.post(f"/account/tokens/{number}/revoke", data={"csrf": form["csrf"]}).status_code == 303
+    assert other.get("/").status_code == 303
+
+
+@pytest.mark.parametrize("changed", [{"name": ""}, {"name": "\u202e"}, {"scopes": []}, {"scopes": ["grades"]}])
+def test_a_token_that_cannot_be_made_is_told_next_to_the_field(site: Site, changed: dict[str, object]) -> None:
+    client = site.client("ada")
+    form = {"csrf": csrf(client, "/account"), "name": "x", "scopes": ["read"], **changed}
+    answer = client.post("/account/tokens", data=form)
+    assert answer.status_code in (403, 422)
+    assert 'id="name-problem"' in answer.text
+    assert not re.search(r"rooflab_pat_\w{36}", answer.text)
+
+
+def test_a_clients_secret_is_shown_once_and_works_until_it_is_revoked(site: Site) -> None:
+    client = site.client("amy")
+    form = {"csrf": csrf(client, "/staff/courses/gpu/clients"), "name": "Canvas"}
+    made = client.post("/staff/courses/gpu/clients", data=form).text
+    secret, name = re.search(r"rooflab_sec_\w{36}", made), re.search(r"client-[0-9a-f]{16}", made)
+    assert secret
+    assert name
+    assert secret[0] not in client.get("/staff/courses/gpu/clients").text
+    grant = {"grant_type": "client_credentials", "client_id": name[0], "client_secret": secret[0]}
+    assert httpx.post(f"{site.url}/oauth2/token", data=grant).status_code == 200
+    revoked = client.post(f"/staff/courses/gpu/clients/{name[0]}/revoke", data={"csrf": form["csrf"]})
+    assert revoked.status_code == 303
+    assert httpx.post(f"{site.url}/oauth2/token", data=grant).status_code == 401
+
+
+def test_what_students_write_is_text_on_every_page(site: Site) -> None:
+    code = f"# {HOSTILE}\ndef gemm_mac(x, y):\n    return 1  # {'w' * 5000}\n"
+    submission = site.hand_in(site.client("ada"), code, '"><script>window.hacked=1</script>.py')
+    verdicts = usual()
+    verdicts[0] = verdicts[0].model_copy(
+        update={"headline": HOSTILE, "remarks": (HOSTILE,), "needs_review": HOSTILE, "evidence": {HOSTILE: HOSTILE}}
+    )
+    site.finish(site.claim(submission), verdicts)
+    student, staff = site.client("ada"), site.client("amy")
+    pages = [
+        student.get("/labs/lab1/history"),
+        student.get(f"/submissions/{submission}"),
+        staff.get(f"/submissions/{submission}"),
+        staff.get("/staff/labs/lab1", params={"name": HOSTILE, "section": "B"}),
+        staff.get("/staff/labs/lab1"),
+        staff.get("/staff/courses/gpu/roster"),
+        student.get("/login", params={"next": "/" + HOSTILE}),
+        student.post("/labs/lab1/pasted", data={"csrf": csrf(student, "/"), "q-1.3": HOSTILE + "#" * MAX_PASTED}),
+    ]
+    for answer in pages:
+        assert "<script>window" not in answer.text
+        assert "<img src=x" not in answer.text
+    for answer in pages[:3]:
+        assert "\x1b" not in answer.text
+        assert "\u202e" not in answer.text
+    assert "⟨U+202E⟩" in pages[1].text
+    assert "␛[31mred" in pages[1].text
+
+
+def test_a_prompts_raw_html_stays_text(site: Site) -> None:
+    assert "&lt;b id=raw&gt;" in site.client("ada").get("/labs/lab1").text
