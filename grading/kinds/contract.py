@@ -35,7 +35,8 @@ Ran = Sequence[tuple[Job, Observation]]
 class Kind(Protocol):
     """A way of asking and a way of judging. All three functions are pure and never run a student's code."""
 
-    Spec: type[BaseModel]
+    @property
+    def Spec(self) -> type[BaseModel]: ...
 
     def read(self, question: Question, answer: Answer) -> Answer:
         """The answer as this kind takes it, or the same with `found` false and a reason."""

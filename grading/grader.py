@@ -1,0 +1,117 @@
+"""Grades one submission: for each question of the pack read, plan, run, judge. One verdict each, whatever happens.
+
+Only a named fault of the infrastructure leaves this module as an exception. Whatever a student's bytes make our own
+code raise is a failed question with a reason, flagged for a person: never a free retry, and never a zero in silence.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from traceback import extract_tb
+from typing import Final, Protocol
+
+from grading.answers.model import Answer, Answers
+from grading.kinds import KINDS
+from grading.kinds.contract import Question
+from grading.verdict import State, Verdict
+from labcore.runner.protocol import Job, Observation
+
+Run = Callable[[Job], Observation]
+MOST_REMARKS: Final = 20
+
+
+class OurFault(Exception):
+    """A fault of the infrastructure: the grading is tried again, and no student loses a point. `cause` is for staff."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+class Loaded(Protocol):
+    """What the grader needs of a loaded pack."""
+
+    @property
+    def questions(self) -> Sequence[Question]: ...
+
+
+def grade(
+    pack: Loaded,
+    answers: Answers,
+    run: Run,
+    seed: bytes,
+    explanations_left: Callable[[str], int],
+    progress: Callable[[int], None],
+) -> list[Verdict]:
+    """A verdict on every question of the pack, in its order. `seed` must be secret and new for each submission."""
+    given: dict[str, Answer] = {}
+    for answer in answers.answers:
+        given.setdefault(answer.question, answer)
+    verdicts = []
+    for question in pack.questions:
+        answer = given.get(question.id) or Answer(question=question.id, found=False)
+        explain = explanations_left(question.id) > 0
+        verdicts.append(_graded(question, answer, run, seed_for(seed, question.id), explain))
+        progress(len(verdicts))
+    return verdicts
+
+
+def seed_for(seed: bytes, question: str) -> bytes:
+    """The seed of one question's drawn cases."""
+    return hmac.digest(seed, question.encode(), hashlib.sha256)
+
+
+def _graded(question: Question, answer: Answer, run: Run, seed: bytes, explain: bool) -> Verdict:
+    try:
+        kind = KINDS[question.kind]
+        taken = kind.read(question, answer)
+        if not taken.found:
+            return _not_answered(question, taken)
+        ran = [(job, run(job)) for job in kind.plan(question, taken, seed)]
+        return _with_notes(kind.judge(question, taken, ran, explain), taken)
+    except OurFault:
+        raise
+    except Exception as error:
+        return _not_judged(question, error)
+
+
+def _not_answered(question: Question, answer: Answer) -> Verdict:
+    entry = f"`{question.entry}` was not found in what you handed in." if question.entry else "No answer was found."
+    return Verdict(
+        question=question.id,
+        state=State.NOT_ANSWERED,
+        points=Decimal(0),
+        out_of=question.points,
+        headline=answer.reason or entry,
+        remarks=answer.notes[:MOST_REMARKS],
+    )
+
+
+def _with_notes(verdict: Verdict, answer: Answer) -> Verdict:
+    """The verdict with what reading the file found: names that are nowhere defined, where the answer was taken from."""
+    said = list(verdict.remarks)
+    if answer.missing:
+        names = ", ".join(f"`{name}`" for name in answer.missing[:10])
+        said.append(f"Used by your answer but defined nowhere in your file: {names}.")
+    said += [note for note in answer.notes if note not in said]
+    return verdict.model_copy(update={"remarks": tuple(said[:MOST_REMARKS])})
+
+
+def _not_judged(question: Question, error: Exception) -> Verdict:
+    return Verdict(
+        question=question.id,
+        state=State.FAILED,
+        points=Decimal(0),
+        out_of=question.points,
+        headline="This answer could not be judged: it made the grader itself stop. A person will look at it.",
+        needs_review=f"the grader raised {type(error).__name__}",
+        evidence={"raised": type(error).__name__, "at": _place(error)},
+    )
+
+
+def _place(error: Exception) -> str:
+    """Where it was raised, for staff: file and line, never the message, which may hold a student's bytes."""
+    frames = extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""

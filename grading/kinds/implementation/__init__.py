@@ -1,0 +1,11 @@
+"""The kind `implementation`: a function of tensors is compared with an fp64 reference on public and drawn cases.
+
+`case` has the words in which a pack gives cases and slips; `spec` what a pack's data says; `planning` what to run;
+`comparing` how far a result is from right; `rules` what the source calls that it should not; `judging` the verdict.
+"""
+
+from grading.kinds.implementation.judging import judge
+from grading.kinds.implementation.planning import plan, read
+from grading.kinds.implementation.spec import Spec
+
+__all__ = ["Spec", "judge", "plan", "read"]

@@ -1,0 +1,78 @@
+"""What a pack's data says about an implementation question."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from grading.kinds.implementation.case import MAIN
+from grading.outline import Points
+
+Dtype = Literal["float16", "bfloat16", "float32", "float64"]
+_DATA = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class Tolerance(BaseModel):
+    """An element may be off by `relative` of its scale, plus `absolute`, plus some times the reference's own error."""
+
+    model_config = _DATA
+    relative: Annotated[float, Field(ge=0, lt=1)]
+    absolute: Annotated[float, Field(ge=0)] = 0.0
+
+
+class Part(BaseModel):
+    """A group of cases on which only these points hang."""
+
+    model_config = _DATA
+    group: str
+    title: str
+    points: Points
+
+
+class Forbidden(BaseModel):
+    """What may not be called: names of functions and methods, operators, and what torch dispatches for them.
+
+    `dispatched` takes patterns. What the child counts is a claim: it confirms what the source says, never more.
+    """
+
+    model_config = _DATA
+    names: tuple[str, ...]
+    operators: tuple[Literal["@"], ...] = ()
+    dispatched: tuple[str, ...] = ()
+    why: str
+
+
+class Suspicious(BaseModel):
+    """Names that cost nothing but send an answer to a person, and why."""
+
+    model_config = _DATA
+    names: tuple[str, ...]
+    why: str
+
+
+class Loops(BaseModel):
+    """The least time that honest loops over tensor elements take a step. `unless`: names that make plain numbers."""
+
+    model_config = _DATA
+    seconds: Annotated[float, Field(gt=0)]
+    unless: tuple[str, ...] = ()
+    why: str
+
+
+class Spec(BaseModel):
+    """An implementation question. Cases of the group `main` must hold for any points; each part costs its own."""
+
+    model_config = _DATA
+    tolerances: dict[Dtype, Tolerance]
+    parts: tuple[Part, ...] = ()
+    changed_input: Points | None = None
+    forbidden: Forbidden | None = None
+    suspicious: tuple[Suspicious, ...] = ()
+    loops: Loops | None = None
+    profile: str = "cpu"
+
+    @model_validator(mode="after")
+    def _groups_differ(self) -> "Spec":
+        groups = [MAIN, *(part.group for part in self.parts)]
+        if len(set(groups)) < len(groups):
+            raise ValueError(f"two parts have one group, or one is called {MAIN!r}")
+        return self
