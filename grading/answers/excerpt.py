@@ -4,7 +4,7 @@ import ast
 import re
 
 from grading.answers.decoding import printable
-from grading.answers.statements import Definition, Statement, keeps, leaves
+from grading.answers.statements import Definition, Statement, keeps, leaves, probes
 
 _COMMENT_INSIDE = re.compile(r"[ \t]+#")
 
@@ -63,8 +63,9 @@ def _import(statement: Statement, alias: ast.alias) -> str:
 def _pruned(lines: list[str], node: ast.stmt, needed: set[str]) -> str:
     found = ""
     line, column = node.lineno, node.col_offset
+    deciding = probes(node)
     for leaf in leaves(node):
-        if not keeps(leaf, needed):
+        if leaf not in deciding and not keeps(leaf, needed):
             found += _span(lines, line, column, first_line(leaf), leaf.col_offset) + "pass"
             line, column = leaf.end_lineno or leaf.lineno, leaf.end_col_offset or 0
     last = node.end_lineno or node.lineno

@@ -72,7 +72,7 @@ class Code:
         where = self._where(last)
         if problem := _compiles(sliced.source):
             return _not_found(wanted, f"Syntax error in {where}: {problem}")
-        notes = [*self._broken_later(wanted, last), *_several(binders), *self._about_missing(program, sliced)]
+        notes = [*self._broken_later(wanted, last), *_several(binders, sliced), *self._about_missing(program, sliced)]
         return Answer(
             question=wanted.question,
             found=True,
@@ -144,7 +144,8 @@ class Code:
     def _looked_for(self, entry: str) -> str:
         count = sum(cell.kind == "code" and bool(cell.source.strip()) for cell in self._cells)
         if not self._notebook:
-            return f"Not answered: no function named `{entry}` was found."
+            broken = [f" The file has a syntax error in {self._place(one)}: {one.message}." for one in self._faults[:1]]
+            return "".join([f"Not answered: no function named `{entry}` was found.", *broken])
         cells = "the one code cell" if count == 1 else f"any of the {count} code cells"
         return f"Not answered: no function named `{entry}` was found in {cells}."
 
@@ -196,13 +197,14 @@ def _definition_of(entry: str) -> str:
     return rf"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b|^[ \t]*{name}[ \t]*(?::[^=\n]+)?=(?!=)"
 
 
-def _several(binders: list[Statement]) -> list[str]:
-    """A note where different definitions of one name stand in different cells."""
-    texts = {ast.dump(one.node) for one in binders}
-    if len(texts) < 2 or len({one.cell.number for one in binders}) < 2:
+def _several(binders: list[Statement], sliced: Slice) -> list[str]:
+    """A note where an earlier, different definition of the same name is left out."""
+    left_out = [one for one in binders if one not in sliced.statements]
+    last = ast.dump(binders[-1].node)
+    cells = sorted({one.cell.number for one in left_out if ast.dump(one.node) != last} - {binders[-1].cell.number})
+    if not cells:
         return []
-    cells = ", ".join(str(number) for number in sorted({one.cell.number for one in binders})[:10])
-    return [f"It is defined more than once (cells {cells}): the last one counts."]
+    return [f"It is also defined in cell {', '.join(map(str, cells[:10]))}: the last definition counts."]
 
 
 def _code_in(source: str) -> list[str]:

@@ -13,9 +13,10 @@ from typing import Any
 import anyio
 import anyio.to_process
 
-from grading.answers import archive, headings, notebook
+from grading.answers import archive, notebook
 from grading.answers.decoding import decode, looks_like, normalise, printable
 from grading.answers.finding import Code
+from grading.answers.headings import Prose
 from grading.answers.model import Answer, Answers, Refused, Wanted
 from grading.answers.modules import CUSTOMARY
 from grading.answers.notebook import MAX_SOURCE, Cell
@@ -26,6 +27,7 @@ MAX_PASTED = 200_000
 ADDRESS_SPACE = 2 << 30
 CPU_SECONDS = 20
 WALL_SECONDS = 40.0
+UNREADABLE = "The file could not be read within the limits on time and memory. Clear the outputs and hand it in again."
 
 log = logging.getLogger(__name__)
 
@@ -74,10 +76,13 @@ async def read_pasted_apart(texts: Mapping[str, str], wanted: Sequence[Wanted]) 
 
 
 async def warm() -> None:
-    """Start the reading processes ahead of the first file."""
+    """Start the reading processes ahead of the first file.
+
+    Each runs the program's main module again, under another name: it must be guarded by `if __name__ == "__main__"`.
+    """
     async with anyio.create_task_group() as group:
         for _ in range(int(anyio.to_process.current_default_process_limiter().total_tokens)):
-            group.start_soon(_apart, _prepare)
+            group.start_soon(_in_process, _prepare)
 
 
 def _open(path: Path, filename: str, max_bytes: int) -> tuple[bytes, str, list[str]]:
@@ -128,8 +133,8 @@ def _is_python(script: Cell) -> bool:
 
 
 def _answers(cells: Sequence[Cell], wanted: Sequence[Wanted], is_notebook: bool) -> list[Answer]:
-    code = Code(cells, wanted, is_notebook)
-    return [code.answer(one) if one.entry else headings.answer(one, cells, is_notebook) for one in wanted]
+    code, prose = Code(cells, wanted, is_notebook), Prose(cells, is_notebook)
+    return [code.answer(one) if one.entry else prose.answer(one) for one in wanted]
 
 
 def _pasted(one: Wanted, text: str, wanted: Sequence[Wanted]) -> Answer:
@@ -144,22 +149,22 @@ def _pasted(one: Wanted, text: str, wanted: Sequence[Wanted]) -> Answer:
 
 
 async def _apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    failed = Refused(
-        "unreadable",
-        "The file could not be read within the limits on time and memory. Clear its outputs and try again.",
-    )
+    try:
+        return await _in_process(function, *arguments)
+    except Refused:
+        raise
+    except Exception as error:  # a death of the process, a time-out, or a defect of ours
+        log.error("A submission could not be read: %s", type(error).__name__)
+        raise Refused("unreadable", UNREADABLE) from error
+
+
+async def _in_process(function: Callable[..., Any], *arguments: Any) -> Any:
     # The limiter is taken first, so that waiting for a free process does not count against the time.
     async with anyio.to_process.current_default_process_limiter():
-        try:
-            with anyio.fail_after(WALL_SECONDS):
-                return await anyio.to_process.run_sync(
-                    _bounded, function, arguments, cancellable=True, limiter=anyio.CapacityLimiter(1)
-                )
-        except Refused:
-            raise
-        except Exception as error:  # a death of the process, a time-out, or a defect of ours
-            log.error("a file could not be read: %s", type(error).__name__)
-            raise failed from error
+        with anyio.fail_after(WALL_SECONDS):
+            return await anyio.to_process.run_sync(
+                _bounded, function, arguments, cancellable=True, limiter=anyio.CapacityLimiter(1)
+            )
 
 
 def _bounded(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -168,9 +173,7 @@ def _bounded(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     try:
         return function(*arguments)
     except (MemoryError, RecursionError):
-        raise Refused(
-            "unreadable", "The file needs too much memory to be read. Clear its outputs and try again."
-        ) from None
+        raise Refused("unreadable", UNREADABLE) from None
 
 
 def _limit() -> None:

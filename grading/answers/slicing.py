@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from grading.answers import excerpt
 from grading.answers.modules import is_known, is_quick
-from grading.answers.scopes import Uses, uses
+from grading.answers.scopes import TooLarge, Uses, uses
 from grading.answers.statements import COMPOUND, Definition, Order, Statement, blocks, keeps, leaves, touched
 
+MAX_STATEMENTS = 2000  # in one slice
 ALWAYS_THERE = frozenset(dir(builtins)) | {"__name__", "__builtins__"}
 
 
@@ -25,6 +26,7 @@ class Slice:
     definition: str
     missing: tuple[str, ...]
     foreign: dict[str, str]
+    statements: tuple[Statement, ...]
 
 
 class Program:
@@ -114,7 +116,8 @@ def with_earlier(name: str, binders: list[Statement], last: int) -> list[Stateme
     chosen = binders[first : last + 1]
     if binders[last].alias is not None and isinstance(binders[last].node, ast.Import):
         # `import a.b` and `import a.c` both bind `a`, and both may be needed.
-        return [one for one in binders if one.alias is not None and isinstance(one.node, ast.Import)]
+        plain = [one for one in binders if one.alias is not None and isinstance(one.node, ast.Import)]
+        return list({(one.module, one.alias and one.alias.asname): one for one in reversed(plain)}.values())
     return chosen
 
 
@@ -180,11 +183,13 @@ class _Selection:
         behind = [*self._behind(self._entry), *self._entry]
         definition = "\n".join(excerpt.text(one, self._needs[one].names) for one in behind)
         foreign = {name: self._program.foreign[name] for name in missing if name in self._program.foreign}
-        return Slice(source, definition, missing, foreign)
+        return Slice(source, definition, missing, foreign, tuple(self._needs))
 
     def _take(self, statement: Statement, name: str) -> None:
         needs = self._needs.get(statement)
         if needs is None:
+            if len(self._needs) == MAX_STATEMENTS:
+                raise TooLarge
             self._needs[statement] = _Needs({name})
             self._queue.append(statement)
         elif name not in needs.names:
@@ -292,7 +297,6 @@ class _Selection:
             one = waiting.popleft()
             if one not in found and one is not statement:
                 found[one] = None
-                waiting.extend(self._needs[one].eager)
                 waiting.extend(self._needs[one].lazy)
         return sorted(found, key=lambda one: one.order)
 

@@ -111,6 +111,19 @@ def leaves(node: ast.stmt) -> Iterator[ast.stmt]:
             yield at
 
 
+def probes(node: ast.stmt) -> set[ast.stmt]:
+    """The imports in the bodies of `try` statements: whether they fail decides which way the code goes."""
+    found: set[ast.stmt] = set()
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, COMPOUND):
+            if isinstance(at, ast.Try | ast.TryStar):
+                found.update(one for one in at.body if isinstance(one, ast.Import | ast.ImportFrom))
+            stack.extend(inner for block in blocks(at) for inner in block)
+    return found
+
+
 def blocks(node: ast.stmt) -> list[list[ast.stmt]]:
     """The blocks of statements directly inside a compound statement."""
     found = [getattr(node, name) for name in ("body", "orelse") if getattr(node, name, None)]
