@@ -217,6 +217,19 @@ def test_a_refusal_takes_the_reader_to_words_beside_the_field(window: Open, tmp_
         watched.troubles = [one for one in watched.troubles if "status of 422" not in one]  # the browser notes it
 
 
+def test_a_session_that_ends_while_waiting_leads_to_signing_in(site: Site, window: Open) -> None:
+    watched = window("bob")
+    with watched as page:
+        submission = site.hand_in(site.client("bob"))
+        page.goto(f"/submissions/{submission}")
+        expect(page.get_by_text("Yours is next.").last).to_be_visible()
+        page.context.clear_cookies()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        assert page.url.endswith(f"/login?next=/submissions/{submission}")
+        watched.troubles = [one for one in watched.troubles if "status of 401" not in one]  # the browser notes it
+        site.finish(site.claim(submission), usual())
+
+
 @pytest.fixture(scope="module")
 def everywhere(site: Site) -> dict[str, tuple[str, str]]:
     """A page of each kind with hostile text in it, as name -> (who looks, address)."""

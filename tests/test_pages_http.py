@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
+import anyio
 import httpx
 import pytest
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from pages_site import HOSTILE, Site, csrf, current_grading_state, serving, usual
 
+from api.app import make_app
 from api.pages import router
 from grading.answers.reading import MAX_PASTED
 from grading.verdict import State
@@ -166,7 +169,7 @@ def test_feedback_says_state_points_reason_diagnosis_cases_and_what_is_pending(s
         "partial 3 / 5",
         "One term is missing.",
         "Short of 4·N·M bytes: the output is never written.",
-        "0 of 1 public case pass.",
+        "The public case does not pass. The drawn case does not pass.",
         "got 2097152, expected 3145728",
         "The public case passes. The drawn case passes.",
         "No definition of more was found.",
@@ -454,6 +457,25 @@ def test_what_students_write_is_text_on_every_page(site: Site) -> None:
         assert "\u202e" not in answer.text
     assert "⟨U+202E⟩" in pages[1].text
     assert "␛[31mred" in pages[1].text
+
+
+def test_a_fault_inside_a_page_is_a_page_that_tells_nothing_of_it(site: Site) -> None:
+    app = make_app(site.settings)
+
+    def broken() -> None:
+        raise RuntimeError("an inner secret")
+
+    app.router.routes.insert(0, APIRoute("/broken", broken))
+
+    async def ask() -> httpx.Response:
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://site") as client:
+            return await client.get("/broken")
+
+    answer = anyio.run(ask)
+    assert answer.status_code == 500
+    assert "Something broke on our side" in answer.text
+    assert "an inner secret" not in answer.text
 
 
 def test_a_prompts_raw_html_stays_text(site: Site) -> None:

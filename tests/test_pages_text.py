@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from api.pages.text import SHOWN_CHARACTERS, markdown, points, shortened, size, visible
+from api.pages.text import SHOWN_CHARACTERS, markdown, points, shortened, size, told, visible
 from api.pages.times import relative, when
 from api.pages.views import cases
 from api.schemas import CheckShown
@@ -116,3 +116,9 @@ def test_public_and_drawn_cases_are_counted_apart() -> None:
 def test_passing_the_public_cases_is_never_worded_as_passing_all() -> None:
     assert cases([check(True, True)] * 2, []) == "All 2 public cases pass."
     assert cases([], [check(False, True)]) == "The drawn case passes."
+    assert cases([check(True, False)] * 2, []) == "None of the 2 public cases passes."
+
+
+def test_names_between_backticks_are_set_as_code_and_escaped() -> None:
+    assert told("no function `<gemm>` was found & more") == "no function <code>&lt;gemm&gt;</code> was found &amp; more"
+    assert told("an odd ` stays <as it is>") == "an odd ` stays &lt;as it is&gt;"

@@ -37,7 +37,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(visible=text.visible, points=text.points, size=text.size)
+    made.filters.update(visible=text.visible, told=text.told, points=text.points, size=text.size)
     made.globals.update(static=static_url, counted=words.counted)
     return made
 

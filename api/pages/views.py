@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from api.feedback import verdict_shown
 from api.pages.text import markdown, shortened
-from api.pages.words import OURS, REVIEW, STATES, Words, counted, isolation_words, state
+from api.pages.words import OURS, REVIEW, STATES, Words, isolation_words, state
 from api.schemas import CheckShown, VerdictShown
 from grading.answers.model import Answer, Answers
 from grading.outline import Asked, Outline
@@ -204,10 +204,14 @@ def _read(answer: Answer) -> ReadView:
 
 
 def _cases(checks: Sequence[CheckShown], kind: str) -> str:
-    passed = sum(check.passed for check in checks)
-    if passed == len(checks):
-        return f"The {kind} case passes." if passed == 1 else f"All {passed} {kind} cases pass."
-    return f"{passed} of {counted(len(checks), f'{kind} case', f'{kind} cases')} {'passes' if passed == 1 else 'pass'}."
+    passed, of = sum(check.passed for check in checks), len(checks)
+    if of == 1:
+        return f"The {kind} case {'passes' if passed else 'does not pass'}."
+    if passed == of:
+        return f"All {of} {kind} cases pass."
+    if passed == 0:
+        return f"None of the {of} {kind} cases passes."
+    return f"{passed} of {of} {kind} cases {'passes' if passed == 1 else 'pass'}."
 
 
 def _out_of(questions: Sequence[ResultView], bonus: bool) -> Decimal:
