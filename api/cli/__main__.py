@@ -2,4 +2,5 @@
 
 from api.cli import main
 
-main()
+if __name__ == "__main__":  # processes that read files apart import this module again
+    main()
