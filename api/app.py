@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 from api import pages, problems, routes
 from api.limits import Attempts, BodyLimit
 from api.pages.headers import SecurityHeaders
+from api.schemas import Progress
 from grading.answers.reading import warm
 from grading.settings import Settings
 
@@ -62,5 +63,5 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         made["components"]["securitySchemes"]["clientBasic"] = {"type": "http", "scheme": "basic"}
-        app.openapi_schema = problems.describe(made)
+        app.openapi_schema = problems.describe(made, Progress)
     return app.openapi_schema

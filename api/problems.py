@@ -80,9 +80,9 @@ def install(app: FastAPI, error_page: ErrorPage) -> None:
     def on_invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         faults = [_fault(one) for one in error.errors()[:FAULTS_SHOWN]]
-        if faults and faults[0].message.startswith("JSON decode error"):
+        if error.errors()[0]["type"] == "json_invalid":
             return answer(request, 400, "not-json", "The body is not valid JSON.")
-        detail = f"{faults[0].where}: {faults[0].message}." if faults else "The request is not as it should be."
+        detail = f"{faults[0].where}: {faults[0].message}."
         return answer(request, 422, "invalid-request", detail, None, faults)
 
     def on_refused(request: Request, error: Exception) -> Response:
@@ -143,12 +143,13 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": _title(status), "content": content} for status in statuses}
 
 
-def describe(document: dict[str, Any]) -> dict[str, Any]:
-    """An OpenAPI document with the schema that `documented` points to."""
+def describe(document: dict[str, Any], *models: type[BaseModel]) -> dict[str, Any]:
+    """An OpenAPI document with the schemas that routes point to by name alone: a problem's, and these."""
     schemas = document["components"]["schemas"]
-    described = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-    schemas.update(described.pop("$defs", {}))
-    schemas["Problem"] = described
+    for model in (Problem, *models):
+        described = model.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+        schemas.update(described.pop("$defs", {}))
+        schemas[model.__name__] = described
     return document
 
 

@@ -21,6 +21,19 @@ router = APIRouter(tags=["submissions"])
 LONGEST_SECONDS = 30 * 60.0
 POLLS = ((2.0, 0.02), (15.0, 0.1), (120.0, 0.5), (LONGEST_SECONDS, 2.0))  # until, every: seconds
 ENDED = {GradingState.GRADED, GradingState.FAILED}
+EVENT = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "event": {"const": "state"},
+        "id": {"type": "string"},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"$ref": "#/components/schemas/Progress"},
+        },
+    },
+}
 
 
 @router.get(
@@ -31,7 +44,7 @@ ENDED = {GradingState.GRADED, GradingState.FAILED}
     | {
         200: {
             "description": "`state` events whose data is a Progress as JSON, one for every change",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {"text/event-stream": {"schema": EVENT}},
         },
         204: {"description": "the last event was seen already: a browser stops asking"},
     },

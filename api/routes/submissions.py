@@ -166,12 +166,24 @@ async def _file(request: Request, settings: Settings, here: InLab) -> intake.Rec
 
 def _pasted(body: bytes) -> Mapping[str, str]:
     try:
-        return Pasted.model_validate(json.loads(body)).answers
+        given = json.loads(body, object_pairs_hook=_no_key_twice, parse_constant=_no_number)
+        return Pasted.model_validate(given).answers
     except ValidationError as error:
         found: list[Any] = [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_input=False)]
         raise RequestValidationError(found) from None
     except (ValueError, RecursionError):
-        raise ProblemError(400, "not-json", "The body is not valid JSON.") from None
+        raise ProblemError(400, "not-json", "The body is not valid JSON, or gives a key twice.") from None
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _position(settings: Settings, grading_id: str) -> int:
