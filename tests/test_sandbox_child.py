@@ -1,7 +1,10 @@
 """What a child does with an honest answer: its arguments, exactly what counts as a result, and what is noted."""
 
+import mmap
+import os
 import struct
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 
 import pytest
 import torch
@@ -20,7 +23,7 @@ from labcore.runner.protocol import (
     Value,
     Wanted,
 )
-from worker.sandbox.pool import Slot
+from worker.sandbox.pool import Slot, _memory
 
 INTEGER = IntegerWanted()
 
@@ -367,3 +370,34 @@ def test_a_call_takes_time_by_the_workers_clock(slot: Slot) -> None:
 
     short, long = (one.seconds for one in seen.returned)
     assert short is not None and long is not None and long >= 0.2 and seen.seconds >= short + long
+
+
+def test_input_memory_cannot_be_written_and_neither_can_be_resized() -> None:
+    with ExitStack() as stack:
+        given = _memory(stack, b"question", 8)
+        out = _memory(stack, b"", 8)
+
+        assert os.pwrite(out, b"answer", 0) == 6
+        for refused in (
+            lambda: os.pwrite(given, b"x", 0),
+            lambda: mmap.mmap(given, 8),
+            lambda: os.ftruncate(given, 4),
+            lambda: os.ftruncate(out, 4),
+            lambda: os.ftruncate(out, 4096),
+        ):
+            with pytest.raises(PermissionError):
+                refused()
+
+
+def test_no_package_is_in_view_but_those_of_the_profile(slot: Slot) -> None:
+    source = """
+import importlib.util, os, sysconfig
+def f():
+    unseen = ("pydantic", "sqlalchemy", "celery", "pyseccomp", "pip", "pytest", "fastapi")
+    found = sum(importlib.util.find_spec(name) is not None for name in unseen)
+    for name in ("purelib", "platlib"):
+        folder = sysconfig.get_path(name)
+        found += len(os.listdir(folder)) if os.path.exists(folder) else 0
+    return found
+"""
+    assert called(slot, source).value == 0

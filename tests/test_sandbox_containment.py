@@ -526,6 +526,26 @@ ATTACKS = [
         (Ending.FINISHED, Ending.EXITED),
     ),
     Attack(
+        "a stream that never ends its flush is not flushed",
+        """
+        import sys, types
+        def flush():
+            while True: pass
+        def attack():
+            sys.stdout = sys.stderr = types.SimpleNamespace(flush=flush)
+            return 1
+        """,
+        value=1,
+    ),
+    Attack(
+        "when the machine is short of memory, the child goes first",
+        """
+        def attack():
+            return int(open('/proc/self/oom_score_adj').read())
+        """,
+        value=1000,
+    ),
+    Attack(
         "walking frames finds no expected value",
         """
         import sys

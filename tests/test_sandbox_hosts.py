@@ -87,7 +87,7 @@ def test_without_bubblewrap_the_sandbox_refuses_unless_told_and_then_says_reduce
         HONEST: ("finished", 42, ""),
         f"def f(a, b): open({'/mnt/rooflab/grading/verdict.py'!r})": ("finished", None, "PermissionError"),
         "def f(a, b): open('/etc/passwd')": ("finished", None, "PermissionError"),
-        "def f(a, b): open('/tmp/x', 'w')": ("finished", None, "PermissionError"),
+        "def f(a, b): open('/tmp/rooflab-was-here', 'w')": ("finished", None, "PermissionError"),
         "import os\ndef f(a, b): os.kill(os.getppid(), 9)": ("finished", None, "PermissionError"),
         "import os\ndef f(a, b): open(f'/proc/{os.getppid()}/environ')": ("finished", None, "PermissionError"),
         "import os\ndef f(a, b): os.fork()": ("finished", None, "PermissionError"),

@@ -146,7 +146,8 @@ class Observation:
     returned: tuple[Returned, ...]
     load: Note = Note()
     output: str = ""  # stdout and stderr, capped; for staff only, since it may carry hidden inputs
-    seconds: float = 0.0
+    seconds: float = 0.0  # from the request to the child's death
+    load_seconds: float | None = None  # from the request to the first tick, which an honest child sends when loaded
     signal: int | None = None
     isolation: str = ""
 

@@ -26,9 +26,16 @@ class Isolation:
     fresh_proc: bool = True  # false: the kernel allows no new /proc here, as in most containers; a child then has none
 
 
-@cache
 def isolation() -> Isolation:
-    """What can be reached here. Asked once per process: the answer takes a tenth of a second."""
+    """What can be reached here: tried for real, and once per process where the answer is full."""
+    reached = _reached()
+    if reached.level != "full":
+        _reached.cache_clear()  # it may have been a moment's shortage
+    return reached
+
+
+@cache
+def _reached() -> Isolation:
     missing = () if os.geteuid() == 0 else ("own uid: only a worker started as root can give one to each slot",)
     failed = []
     for namespaces, fresh_proc in ((True, True), (True, False), (False, False)):

@@ -112,6 +112,7 @@ def _watch(zygote: Zygote, spare: Spare, job: Job, limits: Limits) -> Observatio
         load=load.note,
         output=collect.text(bytes(seen.output), limits.output_bytes),
         seconds=seen.ended - seen.began,
+        load_seconds=seen.ticks[0] - seen.began if seen.ticks else None,
         signal=death.signal,
     )
 
@@ -191,7 +192,7 @@ class _Seen:
 def _ending(seen: _Seen, death: Death, limits: Limits, slots: Sequence[Returned]) -> Ending:
     if seen.flooded:
         return Ending.FLOODED
-    if seen.timed_out or (death.signal is not None and death.cpu_seconds >= limits.cpu_seconds - 1):
+    if seen.timed_out or (death.signal == signal.SIGKILL and death.cpu_seconds >= 0.9 * limits.cpu_seconds):
         return Ending.TIMED_OUT
     if death.signal is not None:
         # Nobody but the kernel, short of memory, kills from outside; and what runs into the limit often crashes.

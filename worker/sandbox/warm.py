@@ -88,6 +88,9 @@ class Zygote:
                 }
             )
             self._receive(time.monotonic() + START_SECONDS)
+        except PermissionError as error:
+            self.close()
+            raise SandboxFault(f"no other user may start the interpreter {error.filename}") from error
         except (OSError, ImportError) as error:
             self.close()
             raise SandboxFault(f"the warm parent did not start: {error}") from error
@@ -177,7 +180,7 @@ class Zygote:
         """Take one packet from the warm parent. It runs no student code, so its words are trusted."""
         if not _readable(self.control, deadline):
             raise SandboxFault(f"the warm parent does not answer: {self._last_words()}")
-        message, descriptors = b"", []
+        message, descriptors = b"", list[int]()
         with contextlib.suppress(ConnectionResetError):
             message, descriptors, _, _ = socket.recv_fds(self.control, 1 << 16, 1)
         if not message:
