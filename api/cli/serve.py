@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -131,7 +132,9 @@ def _run(
 
     thread = threading.Thread(target=announce, daemon=True)
     thread.start()
-    server.run(sockets=[listener])
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):  # uvicorn stops in good order, and then raises the signal again
+        server.run(sockets=[listener])
     return result["code"] if once else 0
 
 
