@@ -152,12 +152,9 @@ def read(folder: Path) -> Outline:
 
 def describe(folder: Path) -> Description:
     """What `lab.yaml` says, checked."""
-    text = text_of(folder / "lab.yaml", "the pack")
+    raw = yaml_of(folder / "lab.yaml", "the pack")
     try:
-        raw = yaml.load(text, Loader=_Loader)
         lab = Description.model_validate_json(json.dumps(raw))
-    except (yaml.YAMLError, RecursionError, TypeError) as error:
-        raise PackError(f"lab.yaml is not readable: {' '.join(str(error).split())}") from error
     except ValidationError as error:
         raise PackError("\n".join(_in_words(raw, error))) from error
     problems = [problem for problem in (_repeated(lab), reserved(lab.title)) if problem]
@@ -189,6 +186,17 @@ def text_of(path: Path, what: str) -> str:
         return raw.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise PackError(f"{what}: {path.name} is not UTF-8") from error
+
+
+def yaml_of(path: Path, what: str) -> Any:
+    """What a pack's own YAML file says: plain data that JSON could say as well."""
+    text = text_of(path, what)
+    try:
+        raw = yaml.load(text, Loader=_Loader)
+        json.dumps(raw)
+    except (yaml.YAMLError, RecursionError, TypeError, ValueError) as error:
+        raise PackError(f"{what}: {path.name} is not readable: {' '.join(str(error).split())}") from error
+    return raw
 
 
 def digest(folder: Path, paths: Iterable[Path]) -> str:

@@ -12,14 +12,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from grading import grader
 from grading import outline as outlines
-from grading.kinds import KINDS
+from grading.answers import reading
+from grading.answers.model import Refused
+from grading.grader import Run
+from grading.kinds import KINDS, implementation
 from grading.kinds.contract import Question
-from grading.outline import Described, Outline, PackError
+from grading.outline import Described, Outline, PackError, Points
+from grading.verdict import State, Verdict
 
 PARTS: Final = ("prompts", "stubs", "public", "hidden")
+PERFECT, EMPTY, WRONG = PROOFS = ("perfect", "empty", "wrong")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,83 @@ def load(folder: Path) -> Pack:
     if problems:
         raise PackError("\n".join(problems))
     return Pack(folder, outline, digest, tuple(questions))
+
+
+def check(folder: Path, run: Run) -> list[str]:
+    """Everything that is wrong with a pack, in words: its form, and samples graded otherwise than they expect."""
+    try:
+        pack = load(folder)
+    except PackError as error:
+        return str(error).split("\n")
+    problems, seen = [], {question.id: set[str]() for question in pack.questions}
+    samples = folder / "samples"
+    for sample in sorted(path for path in samples.iterdir() if path.is_dir()) if samples.is_dir() else []:
+        try:
+            expected, verdicts = _expected(pack, sample), _sample(pack, sample, run)
+        except PackError as error:
+            problems += str(error).split("\n")
+            continue
+        for verdict in verdicts:
+            if verdict.question in expected:
+                problems += _differences(sample.name, expected[verdict.question], verdict)
+                seen[verdict.question].add(_proves(verdict))
+    for question in pack.questions:
+        missing = [proof for proof in PROOFS if proof not in seen[question.id]]
+        problems += [f"question {question.id}: no sample is {proof}" for proof in missing]
+        if question.kind == "implementation":
+            problems += implementation.unproved(question)
+    return problems
+
+
+class Expect(BaseModel):
+    """What a sample's `expect.yaml` says of one question."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+    points: Points
+    state: State
+    review: bool = False
+
+
+def _expected(pack: Pack, sample: Path) -> dict[str, Expect]:
+    where = f"sample {sample.name}"
+    raw = outlines.yaml_of(sample / "expect.yaml", where)
+    try:
+        expected = TypeAdapter(dict[str, Expect]).validate_json(json.dumps(raw))
+    except ValidationError as error:
+        raise PackError("\n".join(f"{where}, expect.yaml, {line}" for line in outlines.in_words(error))) from error
+    if unknown := expected.keys() - {question.id for question in pack.questions}:
+        raise PackError(f"{where}, expect.yaml: the pack has no question {', '.join(sorted(unknown))}")
+    return expected
+
+
+def _sample(pack: Pack, sample: Path, run: Run) -> list[Verdict]:
+    path = next((sample / name for name in ("answers.py", "answers.ipynb") if (sample / name).is_file()), None)
+    if path is None:
+        raise PackError(f"sample {sample.name}: there is no answers.py and no answers.ipynb")
+    try:
+        answers = reading.read(path, path.name, pack.outline.wanted())
+    except Refused as error:
+        raise PackError(f"sample {sample.name}: {path.name} is refused: {error.message}") from error
+    return grader.grade(pack, answers, run, sample.name.encode(), lambda question: 1, lambda judged: None)
+
+
+def _differences(sample: str, expected: Expect, verdict: Verdict) -> Iterable[str]:
+    for what, wanted, got in (
+        ("points", expected.points, verdict.points),
+        ("state", expected.state, verdict.state),
+        ("review", expected.review, verdict.needs_review is not None),
+    ):
+        if wanted != got:
+            yield (
+                f"sample {sample}, question {verdict.question}: {what} should be {wanted} and is {got}: "
+                f"{verdict.needs_review or verdict.headline}"
+            )
+
+
+def _proves(verdict: Verdict) -> str:
+    if verdict.state is State.NOT_ANSWERED:
+        return EMPTY
+    return PERFECT if verdict.points == verdict.out_of else WRONG
 
 
 def _question(folder: Path, digest: str, described: Described, stub: str) -> Question:

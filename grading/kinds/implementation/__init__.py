@@ -1,11 +1,13 @@
 """The kind `implementation`: a function of tensors is compared with an fp64 reference on public and drawn cases.
 
 `case` has the words in which a pack gives cases and slips; `spec` what a pack's data says; `planning` what to run;
-`comparing` how far a result is from right; `rules` what the source calls that it should not; `judging` the verdict.
+`comparing` how far a result is from right; `rules` what the source calls that it should not; `judging` the verdict;
+`worthless` the results that no pack may give a point for.
 """
 
 from grading.kinds.implementation.judging import judge
 from grading.kinds.implementation.planning import plan, read
 from grading.kinds.implementation.spec import Spec
+from grading.kinds.implementation.worthless import unproved
 
-__all__ = ["Spec", "judge", "plan", "read"]
+__all__ = ["Spec", "judge", "plan", "read", "unproved"]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from types import ModuleType
 from typing import Final
 
 from pydantic import JsonValue
@@ -110,9 +109,9 @@ def judge(question: Question, answer: Answer, ran: Ran, explain: bool) -> Verdic
         state=state,
         points=points,
         out_of=question.points,
-        headline=fired.refused or _headline(spec, results, failing, changed, ran),
+        headline=fired.refused or _headline(question, answer, ran, results, failing, changed, points),
         checks=tuple(_checks(spec, answer, results)),
-        remarks=tuple(_remarks(spec, results, changed)),
+        remarks=tuple(_remarks(spec, results, failing, changed)),
         diagnosis=diagnosis,
         explained=diagnosis is not None and not fired.refused,
         needs_review="; ".join(fired.reviews)[:500] if fired.reviews and not fired.refused else None,
@@ -177,29 +176,20 @@ def _rules(question: Question, answer: Answer, ran: Ran, results: Sequence[Resul
     for rule in spec.suspicious:
         if suspects := reading.find(rule.names):
             reviews.append(f"line {suspects[0].line} {rule.why}")
-    if spec.loops and question.hidden is not None and not reading.names() & set(spec.loops.unless):
-        steps, seconds = _work(question.hidden, ran)
-        evidence.append(f"{steps} steps in {seconds:.4f} s")
-        if steps and seconds < steps * spec.loops.seconds and not any(result.reason for result in results):
-            reviews.append(spec.loops.why)
+    if spec.loops and not reading.names() & set(spec.loops.unless) and not any(result.reason for result in results):
+        for job, observation in ran:
+            steps = sum(question.hidden.steps(*arguments_of(call)) for call in job.calls)  # type: ignore[union-attr]
+            evidence.append(f"{steps} steps in {observation.seconds:.4f} s")
+            # The whole job's time: a worker that wakes late can shorten one call's figure, but never lengthens this.
+            quick = observation.seconds < steps * spec.loops.seconds
+            done = sum(counted[name] for name in spec.loops.each_step)
+            if quick or (job.count_operations and spec.loops.each_step and done < steps):
+                reviews.append(f"it {'took less time' if quick else 'did fewer products'} than {spec.loops.why}")
     return Fired(reviews=tuple(reviews), evidence=tuple(evidence))
 
 
 def _in_assert(finding: rules.Finding) -> bool:
     return finding.aside and finding.text.startswith("assert")
-
-
-def _work(hidden: ModuleType, ran: Ran) -> tuple[int, float]:
-    """Inner steps of the job that has the most, and how long that whole job took by the worker's clock.
-
-    The whole job, since a worker that wakes late can shorten a single call's figure, but never lengthen the sum.
-    """
-    count = getattr(hidden, "steps", None)
-    if count is None:
-        return 0, 0.0
-    return max(
-        ((sum(count(*arguments_of(call)) for call in job.calls), seen.seconds) for job, seen in ran), default=(0, 0.0)
-    )
 
 
 def _slip(question: Question, results: Sequence[Result], failing: set[str]) -> Slip | None:
@@ -233,7 +223,16 @@ def _points(question: Question, failing: set[str], changed: bool, slip: Slip | N
     return max(question.points - lost, Decimal(0))
 
 
-def _headline(spec: Spec, results: Sequence[Result], failing: set[str], changed: bool, ran: Ran) -> str:
+def _headline(
+    question: Question,
+    answer: Answer,
+    ran: Ran,
+    results: Sequence[Result],
+    failing: set[str],
+    changed: bool,
+    points: Decimal,
+) -> str:
+    spec: Spec = question.spec
     if MAIN not in failing:
         lost = [f"{part.title} (-{part.points})" for part in spec.parts if part.group in failing]
         if changed and spec.changed_input:
@@ -252,9 +251,10 @@ def _headline(spec: Spec, results: Sequence[Result], failing: set[str], changed:
     first = next((one for one in results if one.group == MAIN and one.reason), None)
     if first is None:
         return "No case was run."
+    kept = f" What is right of it keeps {points} of {question.points} points." if points else ""
     if first.call.public:
-        return f"The public case {first.label} fails: {first.reason}."
-    return f"The public cases hold, but drawn ones of the same kind do not: {first.reason}."
+        return f"The public case “{first.label}” fails: {_public_text(answer, first)}.{kept}"
+    return f"The public cases hold, but drawn ones of the same kind do not: {first.reason}.{kept}"
 
 
 def _checks(spec: Spec, answer: Answer, results: Sequence[Result]) -> Iterable[Check]:
@@ -295,10 +295,12 @@ def _line(answer: Answer, note: Note) -> str:
     return f" (line {note.line}: `{lines[note.line - 1].strip()[: rules.SHOWN]}`)"
 
 
-def _remarks(spec: Spec, results: Sequence[Result], changed: bool) -> Iterable[str]:
+def _remarks(spec: Spec, results: Sequence[Result], failing: set[str], changed: bool) -> Iterable[str]:
+    if MAIN not in failing:
+        yield from (part.hint for part in spec.parts if part.group in failing and part.hint)
     if changed:
         yield "Your function changes its input. Work on a copy, or write operations that make a new tensor."
-    shared = any(one.returned.note.aliased for one in results if one.call.wanted != TensorWanted("float32", ()))
+    shared = any(one.returned.note.aliased for one in results)
     if shared and not changed:
         yield "Your result shares its memory with the input in some cases: whoever changes one changes the other."
     dtypes = [one for one in results if one.reason is Reason.WRONG_DTYPE]
@@ -311,7 +313,7 @@ def _evidence(ran: Ran, results: Sequence[Result], fired: Fired) -> dict[str, Js
     failed: list[JsonValue] = []
     for one in [one for one in results if one.reason][:MOST_EVIDENCE]:
         note = one.returned.note
-        said = one.off.text() if one.off else note.got or _raised(note)
+        said = one.off.text() if one.off else note.got or (_raised(note) if note.error else "")
         failed.append(f"{one.group}: {one.label}: {one.reason}: {said}")
     return {
         "failed": failed,

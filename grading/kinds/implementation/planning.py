@@ -60,6 +60,12 @@ def result_of(wanted: TensorWanted, raw: object) -> torch.Tensor | None:
     return flat.reshape(wanted.shape)
 
 
+def bytes_of(tensor: torch.Tensor) -> bytes:
+    """A tensor's whole storage."""
+    raw = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+    return bytes(raw.numpy().tobytes())
+
+
 def exactly(args: Iterable[torch.Tensor | None]) -> list[torch.Tensor | None]:
     """The arguments in the dtype in which the reference is taken to be exact: fp64, or int64 for integers."""
     wide = []
@@ -92,12 +98,11 @@ def _calls(question: Question, cases: Iterable[Case], public: bool) -> tuple[Cal
 def _value(given: torch.Tensor | None) -> Value:
     if given is None:
         return None
-    raw = torch.empty(0, dtype=torch.uint8).set_(given.untyped_storage())
     return Tensor(
         dtype=_name(given.dtype),
         shape=tuple(given.shape),
         strides=tuple(given.stride()),
-        data=raw.numpy().tobytes(),
+        data=bytes_of(given),
         offset=int(given.storage_offset()),
     )
 

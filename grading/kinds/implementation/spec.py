@@ -20,12 +20,13 @@ class Tolerance(BaseModel):
 
 
 class Part(BaseModel):
-    """A group of cases on which only these points hang."""
+    """A group of cases on which only these points hang. `hint` is told when they are lost."""
 
     model_config = _DATA
     group: str
     title: str
     points: Points
+    hint: str = ""
 
 
 class Forbidden(BaseModel):
@@ -50,10 +51,14 @@ class Suspicious(BaseModel):
 
 
 class Loops(BaseModel):
-    """The least time that honest loops over tensor elements take a step. `unless`: names that make plain numbers."""
+    """What honest loops over tensor elements cost: `seconds` a step at the least, and one of `each_step` dispatched.
+
+    Neither holds for an answer that uses one of the names of `unless`, which make plain numbers of elements.
+    """
 
     model_config = _DATA
     seconds: Annotated[float, Field(gt=0)]
+    each_step: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     why: str
 

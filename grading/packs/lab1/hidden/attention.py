@@ -1,6 +1,7 @@
 """Reference, drawn cases and known slips of question 3.1, the code."""
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 
 import torch
 
@@ -97,17 +98,26 @@ def _mask_added(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Mask = 
     return reference(q, k, v, mask.to(q.dtype) if mask is not None else None)
 
 
+_CLOSE = Decimal(3)  # points that an answer keeps whose one mistake is in the scaling
+
 SLIPS = (
     Slip(
         "no scaling",
         "The scores are not scaled: divide them by the square root of D_h before the softmax.",
         _scaled_by(lambda d: 1.0),
+        points=_CLOSE,
     ),
-    Slip("scaled by D_h", "The scores are divided by D_h, not by its square root.", _scaled_by(lambda d: 1 / d)),
+    Slip(
+        "scaled by D_h",
+        "The scores are divided by D_h, not by its square root.",
+        _scaled_by(lambda d: 1 / d),
+        points=_CLOSE,
+    ),
     Slip(
         "multiplied by the root",
         "The scores are multiplied by the square root of D_h where they should be divided.",
         _scaled_by(lambda d: d**0.5),
+        points=_CLOSE,
     ),
     Slip("scaled after the softmax", "The scaling comes after the softmax; it belongs before it.", _scaled_after),
     Slip(
