@@ -127,7 +127,7 @@ def check_pack(folder: Annotated[Path, typer.Argument(exists=True, file_okay=Fal
 
 def bench(
     name: Annotated[str, typer.Argument(help="feedback, child, …: a file of benchmarks/.")],
-    arguments: Annotated[list[str] | None, typer.Argument(help="Handed on to the benchmark.")] = None,
+    n: Annotated[int | None, typer.Option("-n", min=2, help="How many samples; the benchmark knows its own.")] = None,
 ) -> None:
     """Run a benchmark; its last line is one JSON object."""
     folder = Path(__file__).parent.parent / "benchmarks"
@@ -135,4 +135,4 @@ def bench(
     if name not in known:
         err.print(f"There is no benchmark {name!r}. Known: {', '.join(known)}.", markup=False)
         raise typer.Exit(2)
-    raise typer.Exit(subprocess.call([sys.executable, str(folder / f"{name}.py"), *(arguments or [])]))
+    raise typer.Exit(subprocess.call([sys.executable, str(folder / f"{name}.py"), *(["-n", str(n)] if n else [])]))
