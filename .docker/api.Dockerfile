@@ -1,0 +1,16 @@
+# syntax=docker/dockerfile:1
+# The web door: API and pages. It runs nobody's code and needs no torch.
+FROM python:3.12-slim-bookworm
+
+WORKDIR /app
+COPY . .
+RUN --mount=type=cache,target=/root/.cache ./rooflab --no-torch setup \
+    && useradd --system --uid 10001 --home-dir /data --no-create-home rooflab \
+    && install -d -o rooflab -g rooflab -m 0700 /data
+
+USER rooflab
+ENV ROOFLAB_DATA=/data PYTHONDONTWRITEBYTECODE=1
+VOLUME /data
+EXPOSE 8000
+ENTRYPOINT ["/app/.venv/bin/rooflab"]
+CMD ["serve", "--no-worker", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,0 +1,21 @@
+# syntax=docker/dockerfile:1
+# The working side: grades in a sandbox. Build with `--build-arg TORCH=gpu` for machines with NVIDIA GPUs.
+FROM python:3.12-slim-bookworm
+
+# bubblewrap and libseccomp make the sandbox; the compiler is for torch.compile.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends bubblewrap libseccomp2 g++ \
+    && rm -rf /var/lib/apt/lists/*
+
+WORKDIR /app
+COPY . .
+ARG TORCH=cpu
+RUN --mount=type=cache,target=/root/.cache ./rooflab --${TORCH} setup \
+    && useradd --system --uid 10001 --home-dir /data --no-create-home rooflab \
+    && install -d -o rooflab -g rooflab -m 0700 /data
+
+USER rooflab
+ENV ROOFLAB_DATA=/data PYTHONDONTWRITEBYTECODE=1
+VOLUME /data
+ENTRYPOINT ["/app/.venv/bin/rooflab"]
+CMD ["worker", "run", "--queue", "cpu"]
