@@ -114,9 +114,9 @@ def test_public_and_drawn_cases_are_counted_apart() -> None:
 
 
 def test_passing_the_public_cases_is_never_worded_as_passing_all() -> None:
-    assert cases([check(True, True)] * 2, []) == "All 2 public cases pass."
+    assert cases([check(True, True)] * 2, []) == "Both public cases pass."
     assert cases([], [check(False, True)]) == "The drawn case passes."
-    assert cases([check(True, False)] * 2, []) == "None of the 2 public cases passes."
+    assert cases([check(True, False)] * 3, []) == "None of the 3 public cases passes."
 
 
 def test_names_between_backticks_are_set_as_code_and_escaped() -> None:

@@ -169,6 +169,7 @@ def _asked(question: Asked) -> QuestionView:
 def _result(verdict: VerdictShown, question: Asked | None, answer: Answer | None, staff: bool) -> ResultView:
     public = tuple(check for check in verdict.checks if check.public)
     drawn = tuple(check for check in verdict.checks if not check.public)
+    diagnosis = verdict.diagnosis.text if verdict.diagnosis else ""
     return ResultView(
         id=verdict.question,
         field=field_name(verdict.question),
@@ -178,7 +179,7 @@ def _result(verdict: VerdictShown, question: Asked | None, answer: Answer | None
         points=verdict.points,
         out_of=verdict.out_of,
         headline=verdict.headline,
-        diagnosis=verdict.diagnosis.text if verdict.diagnosis else "",
+        diagnosis=diagnosis if diagnosis not in verdict.headline else "",
         explanation=OURS if verdict.state is State.OURS else "",
         review=REVIEW if verdict.needs_review else "",
         review_why=(verdict.needs_review or "") if staff else "",
@@ -208,9 +209,9 @@ def _cases(checks: Sequence[CheckShown], kind: str) -> str:
     if of == 1:
         return f"The {kind} case {'passes' if passed else 'does not pass'}."
     if passed == of:
-        return f"All {of} {kind} cases pass."
+        return f"Both {kind} cases pass." if of == 2 else f"All {of} {kind} cases pass."
     if passed == 0:
-        return f"None of the {of} {kind} cases passes."
+        return f"Neither {kind} case passes." if of == 2 else f"None of the {of} {kind} cases passes."
     return f"{passed} of {of} {kind} cases {'passes' if passed == 1 else 'pass'}."
 
 
