@@ -195,6 +195,12 @@ def enter_grades(
     return course
 
 
+def require_scope(person: Person, scope: Scope) -> None:
+    """Refuse a token that is not for this."""
+    if scope not in person.scopes:
+        raise _insufficient(f"This token lacks the scope {scope.value}.", scope)
+
+
 def open_session(request: Request, response: Response, secret: str) -> bool:
     """Sign a browser in with a personal token: sets the cookie on the response. False: the token is not valid."""
     settings, now = settings_of(request), datetime.now(UTC)
@@ -328,8 +334,7 @@ def _note_use(settings: Settings, token_id: int, now: datetime) -> None:
 def _require(person: Person, role: Role, least: Role, scope: Scope) -> None:
     if RANK[role] < RANK[least]:
         raise ProblemError(403, "role", f"This is for the course's staff ({least.value}); you are {role.value} there.")
-    if scope not in person.scopes:
-        raise _insufficient(f"This token lacks the scope {scope.value}.", scope)
+    require_scope(person, scope)
 
 
 def _insufficient(detail: str, scope: Scope | None = None) -> ProblemError:

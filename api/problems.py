@@ -11,7 +11,8 @@ from typing import Any
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, Response
 
@@ -112,7 +113,8 @@ def install(app: FastAPI, error_page: ErrorPage) -> None:
     app.add_exception_handler(Refused, on_refused)
     app.add_exception_handler(Closed, on_closed)
     app.add_exception_handler(PackError, on_pack)
-    app.add_exception_handler(OperationalError, on_database)
+    for away in (OperationalError, InterfaceError, PoolTimeout):
+        app.add_exception_handler(away, on_database)
     app.add_exception_handler(Exception, on_fault)
 
 
@@ -146,7 +148,8 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def describe(document: dict[str, Any], *models: type[BaseModel]) -> dict[str, Any]:
     """An OpenAPI document with the schemas that routes point to by name alone: a problem's, and these."""
     schemas = document["components"]["schemas"]
-    for model in (Problem, *models):
+    wanted: list[type[BaseModel]] = [Problem, *models]
+    for model in wanted:
         described = model.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
         schemas.update(described.pop("$defs", {}))
         schemas[model.__name__] = described

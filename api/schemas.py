@@ -18,6 +18,13 @@ def _printable(text: str) -> str:
     return text
 
 
+def _of_our_time(moment: datetime) -> datetime:
+    if not 2000 <= moment.year < 2100:
+        raise ValueError("the year must be between 2000 and 2099")
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_of_our_time)]
 Name = Annotated[
     str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True), AfterValidator(_printable)
 ]
@@ -40,7 +47,7 @@ class Health(BaseModel):
 class NewToken(Given):
     name: Name = Field(examples=["my laptop"])
     scopes: list[Scope] = Field(min_length=1, max_length=4, examples=[["submit", "read"]])
-    expires_at: AwareDatetime | None = Field(default=None, examples=["2027-03-01T00:00:00Z"])
+    expires_at: Moment | None = Field(default=None, examples=["2027-03-01T00:00:00Z"])
 
 
 class TokenShown(BaseModel):
@@ -155,7 +162,7 @@ class LabShown(LabListed):
 class LabChange(Given):
     """What changes of a lab. A field that is not given stays as it is."""
 
-    due_at: AwareDatetime | None = Field(default=None, examples=["2027-03-01T14:59:00Z"])
+    due_at: Moment | None = Field(default=None, examples=["2027-03-01T14:59:00Z"])
     released: bool | None = None
     policy: Policy | None = None
 

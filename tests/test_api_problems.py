@@ -87,6 +87,19 @@ def test_hostile_json_is_refused_and_never_a_fault_of_ours(world: World) -> None
         assert answer.status_code in (400, 422), (body[:40], answer.text)
 
 
+def test_text_that_a_database_cannot_hold_is_no_fault_of_ours(world: World) -> None:
+    for text in ("x = '\\u0000'", "\\ud83d\\ude00 = 1", "x = 1 # \\u202e\\ufffe"):
+        body = f'{{"answers": {{"1.3": "{text}"}}}}'.encode()
+        headers = {"Content-Type": "application/json", **world.bearer("ann")}
+        answer = world.http.post("/api/v1/labs/lab1/submissions", content=body, headers=headers)
+        assert answer.status_code in (201, 422), answer.text
+        if answer.status_code == 201:
+            assert world.http.get(answer.json()["links"]["answers"], headers=world.bearer("ann")).status_code == 200
+    named = {"file": ("a\x00\u202e\n.py", b"x = 1")}
+    answer = world.http.post("/api/v1/labs/lab1/submissions", files=named, headers=world.bearer("ann"))
+    assert answer.status_code in (201, 400, 422), answer.text
+
+
 def test_a_fault_of_ours_is_a_problem_without_its_cause(settings: Settings) -> None:
     app = make_app(settings)
 

@@ -134,3 +134,5 @@ def test_what_is_not_given_stays_and_what_is_not_known_is_refused(world: World) 
     assert change(world, released=None).json()["released"] is True
     for wrong in ({"title": "x"}, {"due_at": "2030-01-01T00:00:00"}, {"policy": {"counts": "worst"}}, {"released": 7}):
         assert change(world, **wrong).status_code == 422
+    for edge in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"):
+        assert change(world, due_at=edge).status_code == 422

@@ -1,6 +1,7 @@
 """Whether the service can work."""
 
 import logging
+import os
 from urllib.parse import urlsplit
 
 import redis
@@ -40,7 +41,7 @@ def _database(settings: Settings) -> bool:
 
 def _queue(settings: Settings) -> bool:
     if urlsplit(settings.broker).scheme not in ("redis", "rediss"):
-        return True  # files in the data folder
+        return os.access(settings.data, os.W_OK)  # files in the data folder
     client = redis.Redis.from_url(settings.broker, socket_connect_timeout=2, socket_timeout=2)
     try:
         return bool(client.ping())

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from api.auth import InLab, Person, in_lab, settings_of, signed_in
-from api.problems import ProblemError, documented
+from api.auth import InLab, Person, in_lab, require_scope, settings_of, signed_in
+from api.problems import documented
 from api.schemas import GradeShown, LabChange, LabChanged, LabListed, Labs, LabShown, QuestionShown
 from grading.policy import Policy
 from grading.shelf import outline_of
@@ -21,8 +21,7 @@ router = APIRouter(prefix="/labs", tags=["labs"])
 @router.get("", operation_id="list_labs", responses=documented(401, 403))
 def listing(request: Request, person: Annotated[Person, Depends(signed_in)]) -> Labs:
     """The labs of your courses, the next due one first."""
-    if Scope.READ not in person.scopes:
-        raise ProblemError(403, "insufficient-scope", "This token lacks the scope read.")
+    require_scope(person, Scope.READ)
     with reading(settings_of(request).database) as session:
         return Labs(items=[_listed(lab, role) for lab, role in courses.labs_for(session, person.user_id)])
 

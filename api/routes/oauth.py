@@ -8,6 +8,7 @@ from urllib.parse import unquote_plus
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from api.auth import address_of, settings_of
@@ -52,10 +53,16 @@ async def token(request: Request) -> JSONResponse:
     request.app.state.attempts.refuse_if_many(address_of(request))
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return _error(400, "invalid_request", "Send a form: application/x-www-form-urlencoded.")
-    async with request.form(max_files=0, max_fields=10, max_part_size=4096) as form:
-        fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
-        if len(fields) != len(form.multi_items()):
-            return _error(400, "invalid_request", "A field is given twice.")
+    try:
+        async with request.form(max_files=0, max_fields=10, max_part_size=4096) as form:
+            given = [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+    except HTTPException as error:
+        if error.status_code != 400:
+            raise
+        return _error(400, "invalid_request", "The form cannot be read.")
+    fields = dict(given)
+    if len(fields) != len(given):
+        return _error(400, "invalid_request", "A field is given twice.")
     try:
         client_id, secret = _credentials(request.headers.get("authorization"), fields)
     except ValueError as error:

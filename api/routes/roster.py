@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from api.auth import InCourse, in_course, settings_of
@@ -79,12 +80,19 @@ def _compare(settings: Settings, course_id: str, listed: Roster) -> Changes:
 
 
 def _apply(settings: Settings, course_id: str, listed: Roster, digest: str, now: datetime) -> RosterApplied:
-    with transaction(settings.database) as session:
-        changes = _changes(session, course_id, listed)
-        if changes.digest != digest:
-            detail = "This is not what the preview showed: the file or the course has changed. Preview it again."
-            raise ProblemError(409, "roster-changed", detail)
-        people.apply_roster(session, course_id, changes, now)
+    changed = ProblemError(
+        409,
+        "roster-changed",
+        "This is not what the preview showed: the file or the course has changed. Preview it again.",
+    )
+    try:
+        with transaction(settings.database) as session:
+            changes = _changes(session, course_id, listed)
+            if changes.digest != digest:
+                raise changed
+            people.apply_roster(session, course_id, changes, now)
+    except IntegrityError:  # somebody else added the same people at the same moment
+        raise changed from None
     return RosterApplied(
         added=len(changes.added),
         changed=len(changes.changed),
