@@ -1,7 +1,8 @@
 """The whole story, on the real stack, in the order in which it happens. Read this first.
 
-One `rooflab serve` runs for all of it: the server, the embedded broker, a worker process and its sandbox. Sam, a student,
-hands in a notebook and reads feedback; Tia, a TA, looks at the scoreboard; Ada, the admin, lets a machine pull grades.
+One `rooflab serve` runs for all of it: the server, the embedded broker, a worker process and its sandbox. Sam, a
+student, hands in a notebook and reads feedback; Tia, a TA, looks at the scoreboard; Ada, the admin, lets a machine pull
+grades.
 """
 
 import json
@@ -115,7 +116,9 @@ def test_a_file_that_is_no_notebook_is_refused_with_a_reason_and_leaves_nothing(
 def test_a_worse_submission_does_not_lower_the_grade(service: dict[str, str], graded: dict[str, Any]) -> None:
     with _person(service, "student") as sam:
         grade = sam.get(f"/labs/{service['lab']}").json()["grade"]
-        taken = sam.post(f"/labs/{service['lab']}/submissions", json={"answers": {"1.3": "def gemm_mac(x, y): return 0"}})
+        taken = sam.post(
+            f"/labs/{service['lab']}/submissions", json={"answers": {"1.3": "def gemm_mac(x, y): return 0"}}
+        )
         _follow(sam, taken.json()["id"])
         assert sam.get(f"/labs/{service['lab']}").json()["grade"] == grade
 

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import typer
 import yaml
-from rich.console import Console, Group
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
 from api.cli.client import show_feedback
 from api.cli.server import Server
@@ -43,11 +41,10 @@ class Demo:
     def tokens(self) -> dict[str, str]:
         return asdict(self)
 
-    def describe(self, url: str) -> Group:
-        table = Table("sign in at " + url + "/login as", "with this token (new at every start)")
-        for login, name, _ in PEOPLE:
-            table.add_row(name, Text(getattr(self, login)))
-        return Group(table)
+    def describe(self, url: str) -> str:
+        """Where to sign in, and as whom: one line each, so that no terminal cuts a token short."""
+        lines = [f"{name:14} {getattr(self, login)}" for login, name, _ in PEOPLE]
+        return "\n".join([f"Sign in at {url}/login with one of these tokens (new at every start):", *lines])
 
 
 def make_demo(settings: Settings) -> Demo:

@@ -47,7 +47,7 @@ def serve(
     show_demo = with_worker if demo is None else demo
     made = make_demo(settings) if show_demo or once else None
     if made is not None and not as_json:
-        err.print(made.describe(url))
+        err.print(made.describe(url), markup=False, highlight=False, soft_wrap=True)
     worker = _start_worker(settings, concurrency) if with_worker else None
     try:
         code = _run(settings, listener, url, made, once, as_json, worker)
