@@ -15,14 +15,14 @@ from labcore.runner.protocol import Call, Ending, Job, Observation, Outcome, Ret
 Result = Callable[[Question, Call, TensorWanted], torch.Tensor]
 
 
-def unproved(question: Question) -> list[str]:
+def unproved(question: Question, seed: bytes = b"proof") -> list[str]:
     """What is wrong with a question: worthless results that get points, parts that cost more than there is."""
     problems = []
     costs = sum((part.points for part in question.spec.parts), question.spec.changed_input or Decimal(0))
     if costs >= question.points:
         problems.append(f"question {question.id}: its parts cost {costs} points of {question.points}")
     answer = Answer(question=question.id, found=True)
-    jobs = plan(question, answer, question.id.encode())
+    jobs = plan(question, answer, seed)
     for name, result in WORTHLESS.items():
         verdict = judge(question, answer, [(job, _observed(question, job, result)) for job in jobs], explain=False)
         if verdict.points:

@@ -15,7 +15,9 @@ def reference(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Mask = No
 
 
 def scale(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Mask = None) -> torch.Tensor:
-    return _weights(q, k, mask) @ v.abs()
+    """Besides the values' magnitude, that of the scores: their rounding errors are multiplied by the softmax."""
+    scores = q.abs() @ k.abs().transpose(-2, -1) * q.shape[-1] ** -0.5
+    return _weights(q, k, mask) @ v.abs() * (1 + scores.amax(-1, keepdim=True) / 8)
 
 
 def _weights(q: torch.Tensor, k: torch.Tensor, mask: Mask, factor: float | None = None) -> torch.Tensor:
