@@ -139,7 +139,7 @@ def test_a_folder_that_cannot_be_written_is_named() -> None:
         folder = Path(name)
         shutil.copy(SCRIPT, folder)
         folder.chmod(0o555)
-        plain = "import fcntl, shutil; os.setresuid(*[os.getuid() or 65534] * 3)"
+        plain = "import fcntl, pkgutil; os.setresuid(*[os.getuid() or 65534] * 3)"
         done = _run_after(plain, folder, "setup")
         folder.chmod(0o755)
     assert done.returncode == 1
