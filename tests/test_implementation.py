@@ -146,6 +146,22 @@ HONEST = {
             return torch.allclose(gemm(A, B), A @ B) and torch.allclose(gemm(A, B), torch.matmul(A, B))
         """,
     ),
+    "gemm, a function inside": (
+        GEMM,
+        """
+        def gemm(A, B):
+            def one(i, j):
+                total = 0
+                for k in range(A.shape[1]):
+                    total += A[i, k] * B[k, j]
+                return total
+            C = torch.zeros(A.shape[0], B.shape[1], dtype=A.dtype)
+            for i in range(A.shape[0]):
+                for j in range(B.shape[1]):
+                    C[i, j] = one(i, j)
+            return C
+        """,
+    ),
     "attention, operators": (
         ATTENTION,
         """
@@ -321,13 +337,26 @@ REFUSED = {
 def test_a_library_call_in_place_of_the_work_gets_nothing_and_is_told_where(slot: Slot, name: str) -> None:
     question, source, told = REFUSED[name]
     verdict = judged(slot, question, source)
-    assert (verdict.state, verdict.points) == (State.FAILED, 0)
+    assert (verdict.state, verdict.points) == (State.FAILED, Decimal(0))
     assert told.lower() in verdict.headline.lower()
     assert verdict.headline.startswith("Line ")
     assert verdict.diagnosis is not None and verdict.diagnosis.code.startswith("forbidden: ")
 
 
 FLAGGED = {
+    "numpy in a helper": (
+        GEMM,
+        """
+        def product(a, b):
+            return torch.from_numpy(np.dot(a, b))
+
+        def gemm(A, B):
+            if A.dtype == torch.bfloat16:
+                return product(A.float().numpy(), B.float().numpy()).to(A.dtype)
+            return product(A.numpy(), B.numpy())
+        """,
+        "not seen to run",
+    ),
     "name put together": (GEMM, "def gemm(A, B):\n    return getattr(torch, 'mat' + 'mul')(A, B)", "getattr"),
     "exec": (
         GEMM,

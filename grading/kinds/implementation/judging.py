@@ -206,7 +206,7 @@ def _is_slip(result: Result, slip: Slip) -> bool:
     got = result_of(result.call.wanted, result.returned.value)
     try:
         value = slip.function(*exactly(arguments_of(result.call)))
-    except RuntimeError:
+    except (RuntimeError, IndexError):
         return False  # a slip such as a forgotten transpose has no value at every shape
     if got is None or value.shape != got.shape:
         return False
@@ -292,7 +292,7 @@ def _line(answer: Answer, note: Note) -> str:
     lines = answer.source.split("\n")
     if note.line is None or not 0 < note.line <= len(lines):
         return ""
-    return f" (line {note.line}: `{lines[note.line - 1].strip()[: rules.SHOWN]}`)"
+    return f" (line {note.line}: `{rules.shown(lines[note.line - 1])}`)"
 
 
 def _remarks(spec: Spec, results: Sequence[Result], failing: set[str], changed: bool) -> Iterable[str]:

@@ -1,7 +1,7 @@
 """What an answer's source calls that it should not, read off its syntax: nothing here runs or unparses it.
 
 Only what the entry can reach counts, so that a comparison with `@` beside it accuses nobody. What is found is graded:
-`known` where the name is a library's own for certain, `aside` where it may never run (under `if`, in an `assert`).
+`known` where the name is a library's own for certain, `aside` where it may never run (under `if`, in a helper).
 """
 
 import ast
@@ -98,8 +98,8 @@ class Reading:
 
     def _finding(self, node: ast.AST, name: str, known: bool, aside: bool) -> Finding:
         line = getattr(node, "lineno", 0)
-        text = self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
-        return Finding(name, line, text[:SHOWN], known, aside)
+        text = shown(self.lines[line - 1]) if 0 < line <= len(self.lines) else ""
+        return Finding(name, line, text, known, aside)
 
 
 def look(source: str, entry: str) -> Reading:
@@ -121,6 +121,11 @@ def look(source: str, entry: str) -> Reading:
     )
 
 
+def shown(line: str) -> str:
+    """A source line as it may be quoted: short, and without characters that hide or turn round what follows."""
+    return "".join(one if one.isprintable() else " " for one in line.strip()[:SHOWN])
+
+
 def _reachable(tree: ast.Module, entry: str) -> Iterator[tuple[ast.AST, bool]]:
     """The nodes of every top-level statement that the entry needs, by the names that they bind."""
     binding: dict[str, list[ast.stmt]] = {}
@@ -129,35 +134,42 @@ def _reachable(tree: ast.Module, entry: str) -> Iterator[tuple[ast.AST, bool]]:
             binding.setdefault(name, []).append(statement)
     waiting, seen, done = [entry], {entry}, set()
     while waiting:
-        for statement in binding.get(waiting.pop(), ()):
+        name = waiting.pop()
+        for statement in binding.get(name, ()):
             if id(statement) in done:
                 continue
             done.add(id(statement))
-            for node, aside in _walk(statement):
+            for node, aside in _walk(statement, name != entry):
                 yield node, aside
                 if isinstance(node, ast.Name) and node.id not in seen:
                     seen.add(node.id)
                     waiting.append(node.id)
 
 
-def _walk(statement: ast.stmt) -> Iterator[tuple[ast.AST, bool]]:
-    waiting: list[tuple[ast.AST, bool]] = [(statement, False)]
+def _walk(statement: ast.stmt, elsewhere: bool) -> Iterator[tuple[ast.AST, bool]]:
+    """A statement's nodes, each with whether it may never run. `elsewhere`: the statement is not the entry's own."""
+    waiting: list[tuple[ast.AST, bool, bool]] = [(statement, elsewhere, False)]
     while waiting:
-        node, aside = waiting.pop()
+        node, aside, inside = waiting.pop()
         yield node, aside
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            aside = False  # how a definition is chosen says nothing about how it runs
-        maybe: list[ast.AST] = []
-        if isinstance(node, ast.If | ast.IfExp):
-            maybe = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [*node.body, *node.orelse]
-        elif isinstance(node, ast.Try):
-            maybe = [*node.handlers, *node.orelse]
-        elif isinstance(node, ast.Assert):
-            maybe = [node.test]
-        elif isinstance(node, ast.Match):
-            maybe = list(node.cases)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            aside = elsewhere or inside  # a definition under `if` runs as a whole; one inside another may not
+            inside = True
+        maybe = _may_not_run(node)
         for child in ast.iter_child_nodes(node):
-            waiting.append((child, aside or any(child is one for one in maybe)))
+            waiting.append((child, aside or any(child is one for one in maybe), inside))
+
+
+def _may_not_run(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, ast.If | ast.While | ast.For):
+        return [*(node.body if isinstance(node, ast.If) else []), *node.orelse]
+    if isinstance(node, ast.Try):
+        return [*node.handlers, *node.orelse]
+    if isinstance(node, ast.Assert):
+        return [node.test]
+    return list(node.cases) if isinstance(node, ast.Match) else []
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
