@@ -11,13 +11,16 @@ Mask = torch.Tensor | None
 
 
 def reference(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Mask = None) -> torch.Tensor:
-    return _weights(q, k, mask) @ v
+    result: torch.Tensor = _weights(q, k, mask) @ v
+    return result
 
 
 def scale(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Mask = None) -> torch.Tensor:
     """Besides the values' magnitude, that of the scores: their rounding errors are multiplied by the softmax."""
     scores = q.abs() @ k.abs().transpose(-2, -1) * q.shape[-1] ** -0.5
-    return _weights(q, k, mask) @ v.abs() * (1 + scores.amax(-1, keepdim=True) / 8)
+    magnitude: torch.Tensor = _weights(q, k, mask) @ v.abs()
+    magnitude = magnitude * (1 + scores.amax(-1, keepdim=True) / 8)
+    return magnitude
 
 
 def _weights(q: torch.Tensor, k: torch.Tensor, mask: Mask, factor: float | None = None) -> torch.Tensor:
@@ -81,11 +84,13 @@ def _over_queries(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Mask 
 
 
 def _without_softmax(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Mask = None) -> torch.Tensor:
-    return q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5 @ v
+    result: torch.Tensor = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5 @ v
+    return result
 
 
 def _scaled_after(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Mask = None) -> torch.Tensor:
-    return torch.softmax(q @ k.transpose(-2, -1), -1) * q.shape[-1] ** -0.5 @ v
+    result: torch.Tensor = torch.softmax(q @ k.transpose(-2, -1), -1) * q.shape[-1] ** -0.5 @ v
+    return result
 
 
 def _mask_turned(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Mask = None) -> torch.Tensor:
