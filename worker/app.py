@@ -57,6 +57,7 @@ def make_celery(settings: Settings) -> Celery:
         task_reject_on_worker_lost=True,
         task_time_limit=TASK_SECONDS,
         worker_prefetch_multiplier=1,
+        worker_lost_wait=1.0,  # a dead process's message holds up the next one for so long
         worker_proc_alive_timeout=WARM_SECONDS,
         worker_soft_shutdown_timeout=30.0,
         worker_cancel_long_running_tasks_on_connection_loss=False,

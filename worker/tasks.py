@@ -9,26 +9,36 @@ import logging
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from celery import Celery
 
 from grading import queue
+from grading.score import Score
 from grading.settings import Settings
 from grading.store import gradings
 from grading.store.gradings import Claimed
 from grading.store.session import engine, reading, transaction
-
-if TYPE_CHECKING:  # torch comes with it, which must not be imported before the fork
-    from worker.workplace import Judged
+from grading.verdict import Verdict
 
 DRAIN_SECONDS: Final = 10.0  # after this long a message is done with, and another one is sent for what is left
 NUDGES_PER_SWEEP: Final = 32  # each of them drains, so that a rush needs no message for every row
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """All that one grading comes to."""
+
+    verdicts: Sequence[Verdict]
+    score: Score
+    isolation: str
+    pack_digest: str
 
 
 class Place(Protocol):
@@ -40,7 +50,7 @@ class Place(Protocol):
 
     def grade(
         self, claimed: Claimed, explanations_left: Callable[[str], int], progress: Callable[[int], None]
-    ) -> "Judged": ...
+    ) -> Judged: ...
 
 
 class Worker:
@@ -88,11 +98,12 @@ class Worker:
 
     def _drain(self) -> None:
         until = time.monotonic() + DRAIN_SECONDS
-        while claimed := self._claim():
-            self._grade(claimed)
-            if time.monotonic() > until or self._stopping():
-                self._pass_on()
+        while time.monotonic() < until and not self._stopping():
+            claimed = self._claim()
+            if claimed is None:
                 return
+            self._grade(claimed)
+        self._pass_on()
 
     def _claim(self) -> Claimed | None:
         settings = self._settings

@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -15,26 +14,16 @@ from typing import Final
 from grading import outline, pack
 from grading.grader import OurFault, grade
 from grading.pack import Pack
-from grading.score import Score, total
+from grading.score import total
 from grading.settings import Settings
 from grading.shelf import Stamp, stamp
 from grading.store.gradings import Claimed
-from grading.verdict import Verdict
 from labcore.runner.protocol import Job, Observation
 from worker.sandbox import SandboxFault
 from worker.sandbox.pool import Slot
+from worker.tasks import Judged
 
 GRADING_SECONDS: Final = 900.0  # more than all wall limits of a lab together
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """All that one grading comes to."""
-
-    verdicts: list[Verdict]
-    score: Score
-    isolation: str
-    pack_digest: str
 
 
 class Workplace:
