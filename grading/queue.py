@@ -15,7 +15,7 @@ from grading.settings import Settings
 
 TASK: Final = "rooflab.grade"
 CPU: Final = "cpu"
-POLL_SECONDS: Final = 0.02  # of the embedded broker: half of it is what a student waits for, and it costs 1 % of a core
+POLL_SECONDS: Final = 0.02  # of the embedded broker: what a student waits for at most; costs 0.5 % of a core
 VISIBILITY_SECONDS: Final = 3600  # longer than any grading; Redis hands out again what is unacknowledged for so long
 
 log = logging.getLogger(__name__)

@@ -24,6 +24,7 @@ def run(settings: Settings, served: str = queue.CPU, concurrency: int = 1, open_
     """Grade what is queued until told to stop; a stop finishes what is running first. Ends the process."""
     _log_plainly()
     _check_isolation(settings)
+    _ = settings.seed_secret  # made before the fork, so that no two processes make one each
     stopping = multiprocessing.RawValue("b", 0)  # seen by the forked processes, and set without a lock
     worker = tasks.Worker(settings, served, open_place or _open_workplace, lambda: bool(stopping.value))
     app = make_celery(settings)
