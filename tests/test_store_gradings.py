@@ -193,7 +193,7 @@ def test_two_workers_finishing_for_one_student_leave_the_best_as_the_grade(datab
 def test_verdicts_come_back_whole_whatever_text_they_hold(database_url: str) -> None:
     (student,) = open_course(database_url)
     nasty = "nul \0, half a pair \ud800, right to left \u202e, quotes ' \" \\, <b>, 日本" + "x" * 600
-    hostile = verdict("1.2", "2.50").model_copy(
+    hostile = verdict("1.2", "2.25").model_copy(
         update={
             "headline": nasty,
             "needs_review": nasty,
@@ -205,7 +205,7 @@ def test_verdicts_come_back_whole_whatever_text_they_hold(database_url: str) -> 
     )
     given = [hostile, verdict("1.1", "5")]
     score = Score(
-        points=Decimal("7.50"), bonus=Decimal(0), pending=Decimal(5), out_of=Decimal(10), bonus_out_of=Decimal(0)
+        points=Decimal("7.25"), bonus=Decimal(0), pending=Decimal(5), out_of=Decimal(10), bonus_out_of=Decimal(0)
     )
     with transaction(database_url) as session:
         hand_in(session, student)
@@ -214,7 +214,7 @@ def test_verdicts_come_back_whole_whatever_text_they_hold(database_url: str) -> 
     with reading(database_url) as session:
         found = gradings.verdicts(session, claimed.grading_id)
         assert found == given
-        assert str(found[0].points) == "2.50"
+        assert str(found[0].points) == "2.25"
         assert len(session.get_one(VerdictRow, (claimed.grading_id, "1.2")).needs_review or "") == 500
 
 
