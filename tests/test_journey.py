@@ -34,13 +34,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     """A running `rooflab serve`; what it printed when it was ready: its address, and a token for each person."""
     data = tmp_path_factory.mktemp("service")
     command = [sys.executable, "-m", "api.cli", "serve", "--port", "0", "--json", "--data", str(data)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment())
-    assert process.stdout is not None
-    try:
-        yield json.loads(process.stdout.readline())
-    finally:
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment()) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
 
 
 @pytest.fixture(scope="module")
