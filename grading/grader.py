@@ -7,6 +7,7 @@ code raise is a failed question with a reason, flagged for a person: never a fre
 import hashlib
 import hmac
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from traceback import extract_tb
@@ -16,7 +17,7 @@ from grading.answers.model import Answer, Answers
 from grading.kinds import KINDS
 from grading.kinds.contract import Question
 from grading.verdict import State, Verdict
-from labcore.runner.protocol import Job, Observation
+from labcore.runner.protocol import Job, Observation, Outcome, Returned
 
 Run = Callable[[Job], Observation]
 MOST_REMARKS: Final = 20
@@ -69,12 +70,22 @@ def _graded(question: Question, answer: Answer, run: Run, seed: bytes, explain: 
         taken = kind.read(question, answer)
         if not taken.found:
             return _not_answered(question, taken)
-        ran = [(job, run(job)) for job in kind.plan(question, taken, seed)]
+        ran = _run_all(kind.plan(question, taken, seed), run)
         return _with_notes(kind.judge(question, taken, ran, explain), taken)
     except OurFault:
         raise
     except Exception as error:
         return _not_judged(question, error)
+
+
+def _run_all(jobs: Sequence[Job], run: Run) -> list[tuple[Job, Observation]]:
+    """Each job with what came back. After one that reached no result at all, the rest are spared the wait."""
+    ran: list[tuple[Job, Observation]] = []
+    for job in jobs:
+        stuck = bool(ran) and all(one.outcome is Outcome.NOT_REACHED for one in ran[-1][1].returned)
+        seen = replace(ran[-1][1], returned=(Returned(Outcome.NOT_REACHED),) * len(job.calls)) if stuck else run(job)
+        ran.append((job, seen))
+    return ran
 
 
 def _not_answered(question: Question, answer: Answer) -> Verdict:

@@ -2,8 +2,10 @@
 
 import os
 import secrets
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -41,13 +43,10 @@ class Settings(BaseSettings):
         if self.secret:
             return self.secret.encode()
         path = self.data / "secret"
-        try:
-            with open(path, "x", opener=_private, encoding="ascii") as file:
+        if not path.exists():
+            with NamedTemporaryFile("w", dir=self.data, encoding="ascii") as file:
                 file.write(secrets.token_hex(32))
-        except FileExistsError:
-            pass
+                file.flush()
+                with suppress(FileExistsError):  # of two processes that make one at once, the first decides
+                    os.link(file.name, path)
         return path.read_bytes()
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -91,6 +91,16 @@ def test_names_that_are_defined_nowhere_are_told() -> None:
     assert "taken" in verdict.remarks
 
 
+def test_an_answer_that_hangs_at_once_is_waited_for_once() -> None:
+    """Otherwise a student would wait for the wall limit once for each child of the question."""
+    children = EndedAtOnce()
+
+    [verdict] = [one for one in graded(all_found(), children) if one.question == "1.3"]
+
+    assert verdict.state is State.FAILED
+    assert len(children.jobs) == len(IDS)
+
+
 def test_a_fault_of_ours_leaves_the_grader() -> None:
     with pytest.raises(OurFault) as caught:
         graded(all_found(), Breaks(OurFault("the sandbox died")))
