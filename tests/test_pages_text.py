@@ -1,15 +1,19 @@
 """Values become text that hides nothing: exact points, named zones, visible control characters, tame Markdown."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
+import grading
 from api.pages.text import SHOWN_CHARACTERS, markdown, points, shortened, size, told, visible
 from api.pages.times import relative, when
 from api.pages.views import cases
 from api.schemas import CheckShown
 
+PROMPTS = sorted(Path(grading.__file__).parent.glob("packs/*/prompts/*.md"))
 NOW = datetime(2026, 10, 5, 15, 12, tzinfo=UTC)
 
 
@@ -29,6 +33,12 @@ NOW = datetime(2026, 10, 5, 15, 12, tzinfo=UTC)
 )
 def test_hidden_characters_are_shown_by_name(given: str, shown: str) -> None:
     assert visible(given) == shown
+
+
+@pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.stem)
+def test_a_prompt_holds_no_formula_that_the_page_would_show_as_source(prompt: Path) -> None:
+    shown = re.sub(r"<code.*?</code>", "", markdown(prompt.read_text("utf-8")), flags=re.DOTALL)
+    assert not re.search(r"\$[^$]+\$|\\[a-zA-Z(\[]", shown)
 
 
 def test_what_is_shown_can_always_be_encoded() -> None:
