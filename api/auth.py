@@ -214,6 +214,7 @@ def open_session(request: Request, response: Response, secret: str) -> bool:
             attempts.failed(address)
             return False
         tokens.note_use(session, personal.id, now)
+        tokens.purge(session, now)
         _, made = tokens.issue(
             session,
             Purpose.SESSION,

@@ -12,6 +12,7 @@ from api_world import NOW, World, make_world
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from api.auth import COOKIE
 from grading.settings import Settings
@@ -111,6 +112,41 @@ def test_a_token_past_its_time_is_refused(world: World) -> None:
             lifetime=timedelta(days=1),
         )
     assert world.http.get("/api/v1/labs", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
+
+
+@pytest.mark.parametrize("door", ["signing in", "a client's request"])
+def test_sessions_and_access_tokens_are_forgotten_a_day_after_they_ended(world: World, door: str) -> None:
+    now, second = datetime.now(UTC), timedelta(seconds=1)
+    ends = {"long over": now - timedelta(days=1) - second, "lately over": now - second, "in force": now + second}
+
+    def made(session: Session, purpose: Purpose, name: str, end: datetime, revoked: bool) -> None:
+        start = now - timedelta(days=9)
+        holder = (
+            {"client_id": world.clients["gpu"][0]} if purpose is Purpose.ACCESS else {"user_id": world.users["ann"]}
+        )
+        name = f"{purpose}, {name}{', revoked' if revoked else ''}"
+        lifetime = timedelta(days=99) if revoked else end - start
+        token, _ = tokens.issue(session, purpose, now=start, scopes=[], name=name, lifetime=lifetime, **holder)
+        token.revoked_at = end if revoked and end < now else None
+
+    def names() -> set[str]:
+        with reading(world.settings.database) as session:
+            return {name for name in session.scalars(select(Token.name)) if ", " in name}
+
+    with transaction(world.settings.database) as session:
+        for purpose in Purpose:
+            for name, end in ends.items():
+                for revoked in (False, True):
+                    made(session, purpose, name, end, revoked)
+    before = names()
+    if door == "signing in":
+        with signed_in(world, "bob"):
+            pass
+    else:
+        world.access("gpu")
+    assert before - names() == {
+        f"{purpose}, long over{revoked}" for purpose in ("session", "access") for revoked in ("", ", revoked")
+    }
 
 
 def test_a_last_use_is_kept_to_the_minute(world: World) -> None:

@@ -87,6 +87,7 @@ def _issue(settings: Settings, client_id: str, secret: str) -> str | None:
         client = courses.client_with_secret(session, client_id, secret)
         if client is None:
             return None
+        tokens.purge(session, now)
         _, made = tokens.issue(
             session, Purpose.ACCESS, now=now, scopes=[Scope.GRADES], client_id=client.id, lifetime=LIFETIME
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from grading.store.tables import Client, Token
@@ -22,6 +22,7 @@ RANDOM_LETTERS = 30  # 178 bits
 CHECK_LETTERS = 6
 HINT_LETTERS = 16
 USED_EVERY = timedelta(minutes=1)
+KEPT_AFTER_END = timedelta(days=1)
 
 
 class Purpose(StrEnum):
@@ -128,6 +129,16 @@ def revoke(session: Session, token_id: int, now: datetime, user_id: int | None =
     token.revoked_at = now
     session.execute(update(Token).where(Token.parent_id == token_id, Token.revoked_at.is_(None)).values(revoked_at=now))
     return True
+
+
+def purge(session: Session, now: datetime) -> int:
+    """Forget sessions and access tokens that have been over for a day; how many. Personal ones are kept."""
+    horizon = now - KEPT_AFTER_END
+    over = or_(Token.expires_at <= horizon, Token.revoked_at <= horizon)
+    passing = Token.purpose.in_([Purpose.SESSION.value, Purpose.ACCESS.value])
+    free = select(Token.id).where(passing, over).with_for_update(skip_locked=True)  # so that nobody waits for this
+    gone = delete(Token).where(Token.id.in_(free)).returning(Token.id)
+    return len(session.scalars(gone, execution_options={"synchronize_session": False}).all())
 
 
 def new_secret(prefix: str) -> str:
