@@ -18,8 +18,8 @@ WARM_UP = 5
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--samples", type=int, default=200)
-    report("child", measure(parser.parse_args().samples), TARGET)
+    parser.add_argument("-n", type=int, default=200)
+    report("child", measure(parser.parse_args().n), TARGET)
 
 
 def measure(count: int) -> list[float]:
