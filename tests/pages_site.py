@@ -225,6 +225,9 @@ def _fill(site: Site) -> None:
                 session, course_id="gpu", user_id=user.id, role=role, now=now, section="A" if login == "ada" else "B"
             )
             site.users[login] = user.id
+        courses.create_course(session, id="soon", title="Course to come", now=now)
+        for login, role in (("ada", Role.STUDENT), ("tam", Role.TA), ("amy", Role.ADMIN)):
+            people.enroll(session, course_id="soon", user_id=site.users[login], role=role, now=now)
         site.users["eve"] = people.add_user(session, login="eve", name="Eve Elsewhere", now=now).id
         for login, user_id in site.users.items():
             _, site.secrets[login] = tokens.issue(

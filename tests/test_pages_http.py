@@ -333,6 +333,15 @@ def test_who_is_in_no_course_is_told_what_to_do(site: Site) -> None:
     assert "Ask your course staff to put your login eve on the roster" in shown
 
 
+def test_a_course_without_a_lab_is_shown_with_what_to_do(site: Site) -> None:
+    parts = {login: site.client(login).get("/").text.partition("Course to come")[2] for login in ("ada", "tam", "amy")}
+    links = {login: re.findall(r'href="(/staff/courses/soon/\w+)"', part) for login, part in parts.items()}
+    roster, clients = "/staff/courses/soon/roster", "/staff/courses/soon/clients"
+    assert links == {"ada": [], "tam": [roster, roster], "amy": [roster, clients, roster]}
+    assert "There is nothing to hand in so far" in parts["ada"]
+    assert "Course to come" not in site.client("bob").get("/").text
+
+
 def test_the_scoreboard_filters_by_what_the_address_says(site: Site) -> None:
     site.graded("ada")
     client = site.client("tam")

@@ -19,7 +19,7 @@ from grading.policy import Late, Policy
 from grading.shelf import outline_of
 from grading.store import courses, grades, submissions
 from grading.store.session import reading
-from grading.store.tables import Course, Grade, Grading, GradingState, Lab, Role, Submission
+from grading.store.tables import Grade, Grading, GradingState, Lab, Role, Submission
 from grading.store.tokens import Scope
 
 router = APIRouter()
@@ -76,23 +76,21 @@ class HistoryRow:
 def mine(request: Request, person: Who) -> Response:
     """The labs of every course that I have a place in."""
     now = datetime.now(UTC)
-    heads: dict[str, tuple[Course, Role]] = {}
-    found: dict[str, list[LabView]] = {}
+    labs: dict[str, list[LabView]] = {}
     with reading(settings_of(request).database) as session:
-        for lab, role in courses.labs_for(session, person.user_id):
-            course = courses.course(session, lab.course_id)
-            if course is not None:
-                heads[course.id] = (course, role)
-                found.setdefault(course.id, []).append(standing(session, lab, person.user_id, now))
+        places = courses.courses_for(session, person.user_id)
+        for lab, _ in courses.labs_for(session, person.user_id):
+            labs.setdefault(lab.course_id, []).append(standing(session, lab, person.user_id, now))
+    order = [*labs, *(course.id for course, _ in places if course.id not in labs)]  # what is due next comes first
     shown = [
         CourseView(
-            id=course_id,
+            id=course.id,
             title=course.title,
             staff=role is not Role.STUDENT and Scope.STAFF in person.scopes,
             admin=role is Role.ADMIN and Scope.ADMIN in person.scopes,
-            labs=tuple(found[course_id]),
+            labs=tuple(labs.get(course.id, ())),
         )
-        for course_id, (course, role) in heads.items()
+        for course, role in sorted(places, key=lambda place: order.index(place[0].id))
     ]
     return page(request, "labs.html", courses=shown)
 

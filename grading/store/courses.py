@@ -61,6 +61,17 @@ def lab(session: Session, lab_id: str) -> Lab | None:
     return session.get(Lab, lab_id)
 
 
+def courses_for(session: Session, user_id: int) -> list[tuple[Course, Role]]:
+    """The courses that a person has a place in, with their role there, by title; those without a lab too."""
+    rows = session.execute(
+        select(Course, Member.role)
+        .join(Member, Member.course_id == Course.id)
+        .where(Member.user_id == user_id, Member.active.is_(True))
+        .order_by(Course.title, Course.id)
+    )
+    return [(found, Role(role)) for found, role in rows]
+
+
 def labs_for(session: Session, user_id: int) -> list[tuple[Lab, Role]]:
     """The labs of all courses that a person has a place in, with their role there; the next due one first."""
     rows = session.execute(
