@@ -137,6 +137,59 @@ def test_what_failed_can_be_graded_again(database_url: str) -> None:
         assert gradings.current(session, submission_id).state == GradingState.GRADED
 
 
+def test_what_failed_is_queued_again_once_and_nothing_else_is(database_url: str) -> None:
+    (student,) = open_course(database_url)
+    with transaction(database_url) as session:
+        teacher = enrolled(session, "teacher")
+        submission_id, failed = hand_in(session, student)
+
+        def again() -> Grading | None:
+            return gradings.retry(session, submission_id, why="repaired", by_user_id=teacher, now=minutes(1))
+
+        assert again() is None  # it waits
+        claimed = taken(session)
+        assert again() is None  # it runs
+        gradings.release_with_fault(session, claimed, "sandbox", minutes(0), LEASE, max_attempts=1)
+        queued = again()
+        assert queued is not None
+        assert (queued.state, queued.current, queued.why, queued.by_user_id) == ("queued", True, "repaired", teacher)
+        assert again() is None  # it waits again
+        assert gradings.faults(session, LAB) == []
+        assert session.get_one(Grading, failed).fault == "sandbox"  # what happened is kept
+        assert finish(session, taken(session, minutes(2)), "5", at=minutes(2))
+        assert again() is None  # it is graded
+        assert session.query(GradeChange).one().by_user_id == teacher
+
+
+def test_of_two_who_queue_a_failed_one_again_at_once_one_does(database_url: str) -> None:
+    (student,) = open_course(database_url)
+    with transaction(database_url) as session:
+        submission_id, _ = hand_in(session, student)
+        gradings.release_with_fault(session, taken(session), "sandbox", minutes(0), LEASE, max_attempts=1)
+
+    def again(_: int) -> bool:
+        with transaction(database_url) as session:
+            return gradings.retry(session, submission_id, why="", by_user_id=student, now=minutes(1)) is not None
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(again, range(4))) == [False, False, False, True]
+
+
+def test_many_are_told_their_place_and_progress_at_once(database_url: str) -> None:
+    first, second, third = open_course(database_url, students=3)
+    with transaction(database_url) as session:
+        (running, a), (waiting, b), (last, c) = (hand_in(session, who, minutes(who)) for who in (first, second, third))
+        claimed = taken(session, minutes(9))
+        gradings.heartbeat(session, claimed, 2, minutes(9), LEASE)
+        told = gradings.standings(session, [running, waiting, last])
+        assert told == {
+            running: gradings.Standing(a, GradingState.RUNNING, 0, 2),
+            waiting: gradings.Standing(b, GradingState.QUEUED, 0, 0),
+            last: gradings.Standing(c, GradingState.QUEUED, 1, 0),
+        }
+        assert all(gradings.position(session, one.grading_id) == one.position for one in told.values())
+
+
 def test_a_regrade_comes_into_force_when_it_is_graded_and_keeps_the_old_one_beside_it(database_url: str) -> None:
     (student,) = open_course(database_url)
     submission_id = graded(database_url, student, "5")

@@ -5,7 +5,7 @@ another worker may claim the row, and whoever lost it can change nothing any mor
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -35,6 +35,16 @@ class Claimed:
     user_id: int
     pack: str
     answers: Answers
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a submission's grading in force is. `position` is how many queued ones come before it."""
+
+    grading_id: str
+    state: GradingState
+    position: int
+    progress: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,15 @@ def add(
     return grading
 
 
+def retry(session: Session, submission_id: str, *, why: str, by_user_id: int, now: datetime) -> Grading | None:
+    """Queue a submission again whose grading in force failed by a fault of ours; none when it did not fail."""
+    failed = (Grading.submission_id == submission_id, Grading.current, Grading.state == FAILED)
+    found = session.execute(select(Grading.id, Grading.queue).where(*failed)).one_or_none()
+    if found is None or not _set(session, found.id, and_(*failed), {"current": False}):
+        return None
+    return add(session, submission_id, why=why, by_user_id=by_user_id, now=now, queue=found.queue)
+
+
 def current(session: Session, submission_id: str) -> Grading:
     """A submission's grading in force."""
     return session.scalars(select(Grading).where(Grading.submission_id == submission_id, Grading.current)).one()
@@ -90,6 +109,18 @@ def position(session: Session, grading_id: str) -> int:
     before = tuple_(Grading.queued_at, Grading.id) < tuple_(own.queued_at, own.id)
     waiting = (Grading.state == QUEUED, Grading.queue == own.queue, before)
     return session.scalar(select(func.count()).select_from(Grading).where(*waiting)) or 0
+
+
+def standings(session: Session, submission_ids: Collection[str]) -> dict[str, Standing]:
+    """How far the gradings in force of these submissions are, read at once."""
+    order = func.row_number().over(partition_by=Grading.queue, order_by=(Grading.queued_at, Grading.id))
+    queued = select(Grading.id, (order - 1).label("position")).where(Grading.state == QUEUED).subquery()
+    rows = session.execute(
+        select(Grading.submission_id, Grading.id, Grading.state, Grading.progress, queued.c.position)
+        .outerjoin(queued, queued.c.id == Grading.id)
+        .where(Grading.current, Grading.submission_id.in_(submission_ids))
+    )
+    return {row[0]: Standing(row.id, GradingState(row.state), row.position or 0, row.progress) for row in rows}
 
 
 def claim(session: Session, queue: str, now: datetime, lease_seconds: float, max_attempts: int) -> Claimed | None:
