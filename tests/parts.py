@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -298,7 +298,8 @@ def _fetch_chromium() -> None:
     if not shutil.which("apt-get"):
         raise FileNotFoundError("this machine has no apt-get: install chromium or google-chrome by hand")
     if os.getuid() == 0:
-        _apt("update")
+        with suppress(subprocess.CalledProcessError):  # one source of several may be away
+            _apt("update")
         _apt("install", "--yes", "--no-install-recommends", "chromium")
         return
     _CACHE.mkdir(parents=True, exist_ok=True)
