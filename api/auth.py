@@ -140,6 +140,11 @@ def at_submission(
     return enter_submission(request, person, submission)
 
 
+def staff_at_submission(here: Annotated[AtSubmission, Depends(at_submission)]) -> AtSubmission:
+    """A dependency: staff of the course of the path's `submission`."""
+    return require_staff(here)
+
+
 def enter_course(request: Request, person: Person, course_id: str, least: Role, scope: Scope) -> InCourse:
     """A person's place in a course: 404 for strangers, 403 where role or scope does not reach."""
     with reading(settings_of(request).database) as session:
@@ -176,6 +181,12 @@ def enter_submission(request: Request, person: Person, submission_id: str) -> At
     else:
         _require(person, role, Role.TA, Scope.STAFF)
     return AtSubmission(person, role, lab.course_id, lab, submission)
+
+
+def require_staff(here: AtSubmission) -> AtSubmission:
+    """Refuse the student who handed it in, where staff alone may act."""
+    _require(here.person, here.role, Role.TA, Scope.STAFF)
+    return here
 
 
 def enter_grades(

@@ -180,6 +180,21 @@ class Pasted(Given):
     ] = Field(min_length=1, max_length=64, examples=[{"1.3": "def gemm_io(N, K, M, B):\n    return 0\n"}])
 
 
+Reason = Annotated[str, StringConstraints(max_length=200, strip_whitespace=True), AfterValidator(_printable)]
+
+
+class Retry(Given):
+    """Why something is graded again."""
+
+    reason: Reason = Field(
+        default="", description="what was repaired; its student may read this", examples=["disk full"]
+    )
+
+
+class Retried(BaseModel):
+    queued: int = Field(description="how many submissions wait again")
+
+
 class Links(BaseModel):
     """Where to go from a submission."""
 

@@ -29,6 +29,8 @@ TABLE: dict[str, tuple[dict[str, Any], str]] = {
     "GET /api/v1/submissions/{submission}/answers": ({}, "401 200 404 200 200 404 403 403"),
     "GET /api/v1/submissions/{submission}/file": ({}, "401 200 404 200 200 404 403 403"),
     "GET /api/v1/submissions/{submission}/events": ({}, "401 200 404 200 200 404 403 403"),
+    "POST /api/v1/submissions/{submission}/retry": ({}, "401 403 404 409 409 404 403 403"),
+    "POST /api/v1/labs/{lab}/retry": ({}, "401 403 403 202 202 404 403 403"),
     "GET /api/v1/labs/{lab}/scoreboard": ({}, "401 403 403 200 200 404 403 403"),
     "GET /api/v1/labs/{lab}/scoreboard.csv": ({}, "401 403 403 200 200 404 403 403"),
     "POST /api/v1/courses/{course}/roster:preview": ({"files": ROSTER}, "401 403 403 200 200 404 403 403"),

@@ -12,7 +12,7 @@ from api_world import World, make_world
 from sqlalchemy import select
 
 from grading.settings import Settings
-from grading.store import people
+from grading.store import gradings, people
 from grading.store.session import reading, transaction
 from grading.store.tables import GradeChange, User
 
@@ -38,6 +38,56 @@ def test_the_scoreboard_has_every_student_and_tells_zero_from_nothing(world: Wor
     assert ann["questions"]["1.3"] == {"state": "failed", "points": "0", "needs_review": True}
     assert (bob["login"], bob["points"], bob["questions"], bob["submission"]) == ("bob", None, {}, None)
     assert [question for question in board["questions"]][:2] == ["1.1", "1.3"]
+
+
+def fail_all(world: World) -> None:
+    """Be a worker whose sandbox is gone."""
+    with transaction(world.settings.database) as session:
+        while claimed := gradings.claim(session, "cpu", datetime.now(UTC), 30, 3):
+            gradings.release_with_fault(session, claimed, "sandbox: gone", datetime.now(UTC), 0, max_attempts=1)
+
+
+def paste(world: World, login: str) -> str:
+    body = {"answers": {"1.3": "def gemm_io(A, B):\n    return 0\n"}}
+    answer = world.http.post("/api/v1/labs/lab1/submissions", json=body, headers=world.bearer(login))
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+def messages(world: World) -> int:
+    return len(list((world.settings.data / "queue" / "messages").iterdir()))
+
+
+def test_staff_queue_again_what_a_fault_of_ours_ended_and_it_says_who_and_why(world: World) -> None:
+    submission = paste(world, "bob")
+    fail_all(world)
+    address, nudges = f"/api/v1/submissions/{submission}/retry", messages(world)
+    assert world.http.post(address, headers=world.bearer("bob")).json()["code"] == "role"
+    assert world.get("bob", f"/submissions/{submission}").json()["state"] == "failed"
+    answer = world.http.post(address, json={"reason": "disk full"}, headers=world.bearer("tess"))
+    assert answer.status_code == 202, answer.text
+    queued = answer.json()
+    assert (queued["id"], queued["number"], queued["state"], queued["position"]) == (submission, 1, "queued", 0)
+    assert messages(world) == nudges + 1
+    with reading(world.settings.database) as session:
+        grading = gradings.current(session, submission)
+        assert (grading.id, grading.by_user_id) == (queued["grading"], world.users["tess"])
+    shown = world.get("bob", f"/submissions/{submission}").json()
+    assert (shown["state"], shown["why"]) == ("queued", "again after a fault of ours: disk full")
+    assert world.http.post(address, headers=world.bearer("tess")).json()["code"] == "not-failed"
+
+
+def test_after_an_outage_all_of_a_lab_is_queued_again_at_once(world: World) -> None:
+    handed_in = [paste(world, login) for login in ("bob", "ann", "bob")]
+    fail_all(world)
+    answer = world.http.post("/api/v1/labs/lab1/retry", headers=world.bearer("tess"))
+    assert (answer.status_code, answer.json()) == (202, {"queued": 3})
+    with transaction(world.settings.database) as session:
+        claims = [gradings.claim(session, "cpu", datetime.now(UTC), 30, 3) for _ in range(4)]
+    assert {one.submission_id for one in claims if one} == set(handed_in)
+    assert claims[3] is None
+    assert world.get("tess", "/labs/lab1/scoreboard").json()["faults"] == []
+    assert world.http.post("/api/v1/labs/lab1/retry", headers=world.bearer("tess")).json() == {"queued": 0}
 
 
 def test_the_sheet_says_what_the_scoreboard_says(world: World) -> None:

@@ -10,19 +10,12 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
-from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pages_site import HOSTILE, Site, csrf, current_grading_state, serving, usual
 
 from api.app import make_app
-from api.pages import router
 from grading.answers.reading import MAX_PASTED
 from grading.verdict import State
-
-PAGES = FastAPI()
-PAGES.include_router(router)
-FORMS = sorted(path for path, methods in PAGES.openapi()["paths"].items() if "post" in methods and path != "/login")
-FILLED = {"lab": "lab1", "course": "gpu", "token": "1", "client": "client-0123456789abcdef"}
 
 
 @pytest.fixture(scope="module")
@@ -73,24 +66,6 @@ def test_a_wrong_token_is_told_next_to_the_field(site: Site, token: str) -> None
 def test_signing_in_never_leads_to_another_site(site: Site, next: str) -> None:
     answer = site.client().post("/login", data={"token": site.secrets["ada"], "next": next})
     assert answer.headers["location"] == "/"
-
-
-def test_the_list_of_forms_is_whole() -> None:
-    assert {"/logout", "/labs/{lab}/submissions", "/labs/{lab}/pasted", "/account/tokens"} < set(FORMS)
-
-
-@pytest.mark.parametrize("path", FORMS)
-@pytest.mark.parametrize("token", [None, "", "0" * 64])
-def test_a_form_without_the_sessions_own_token_is_refused(site: Site, path: str, token: str | None) -> None:
-    client = site.client("amy")
-    fields = {} if token is None else {"csrf": token}
-    address = path.format(**FILLED)
-    sent: dict[str, object] = (
-        {"files": {"file": ("a.py", b"x = 1")}} if path.endswith(("submissions", "roster")) else {}
-    )
-    answer = client.post(address, data=fields, **sent)  # type: ignore[arg-type]
-    assert answer.status_code == 403
-    assert "This form is out of date" in answer.text
 
 
 def test_the_token_of_another_session_does_not_open_a_form(site: Site) -> None:
@@ -196,6 +171,31 @@ def test_a_fault_of_ours_is_told_as_ours_and_its_cause_to_staff_alone(site: Site
     assert "the sandbox did not start" not in own
     board = words(site.client("tam").get("/staff/labs/lab1").text)
     assert "the sandbox did not start" in board
+    assert "/retry" not in site.client("bob").get(f"/submissions/{submission}").text
+
+
+@pytest.mark.parametrize("where", ["its own page", "the scoreboard", "the scoreboard, all at once"])
+def test_staff_have_a_failed_grading_done_again_where_they_see_it(site: Site, where: str) -> None:
+    failed = [site.hand_in(site.client("bob")) for _ in range(2)]
+    for submission in failed:
+        site.fail(site.claim(submission), "the sandbox did not start")
+    submission, other = failed
+    client = site.client("tam")
+    page = f"/submissions/{submission}" if where == "its own page" else "/staff/labs/lab1"
+    action = "/staff/labs/lab1/retry" if "all" in where else f"/submissions/{submission}/retry"
+    form = client.get(page).text.partition(f'action="{action}"')[2].partition("</form>")[0]
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form))
+    reason = {"reason": "<disk> full"} if 'name="reason"' in form else {}
+    done = client.post(action, data=fields | reason)
+    assert (done.status_code, done.headers["location"]) == (303, page)
+    assert "In the queue" in client.get(f"/submissions/{submission}").text
+    assert current_grading_state(site, other) == ("queued" if "all" in where else "failed")
+    told = "again after a fault of ours: <disk> full, asked for by Tam Tutor"
+    assert (told in words(client.get(f"/submissions/{submission}").text)) == bool(reason)
+    assert "Tam Tutor" not in site.client("bob").get(f"/submissions/{submission}").text
+    assert client.post(f"/submissions/{submission}/retry", data=fields).status_code == 409
+    site.finish(site.claim(submission), usual())
+    assert "8 / 10 points" in words(site.client("bob").get(f"/submissions/{submission}").text)
 
 
 def test_progress_answers_only_when_something_has_changed(site: Site) -> None:

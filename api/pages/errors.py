@@ -12,6 +12,7 @@ TITLES = {
     403: "This is not yours to do",
     404: "There is no such page",
     405: "That does not work here",
+    409: "Things have moved on",
     413: "That file is too large",
     422: "Something in the address or form is not right",
     429: "Too many tries",

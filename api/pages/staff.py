@@ -3,12 +3,14 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from fastapi.responses import RedirectResponse
 
-from api.auth import LabId, Person, current_person, enter_lab, settings_of
+from api.auth import LabId, Person, check_csrf, current_person, enter_lab, settings_of
 from api.pages.boards import Filter, board
 from api.pages.rendering import page
 from api.pages.times import when
+from api.routes import retry as door
 from grading.shelf import outline_of
 from grading.store import courses, grades, gradings
 from grading.store.session import reading
@@ -18,11 +20,14 @@ from grading.store.tokens import Scope
 router = APIRouter(prefix="/staff")
 
 
+Who = Annotated[Person, Depends(current_person)]
+
+
 @router.get("/labs/{lab}")
 def scoreboard(
     request: Request,
     lab: LabId,
-    person: Annotated[Person, Depends(current_person)],
+    person: Who,
     name: Annotated[str, Query(max_length=200)] = "",
     section: Annotated[str, Query(max_length=64)] = "",
     show: Annotated[str, Query(max_length=16)] = "",
@@ -45,3 +50,12 @@ def scoreboard(
         Filter(name, section, show),
     )
     return page(request, "scoreboard.html", board=shown)
+
+
+@router.post("/labs/{lab}/retry")
+def retry_all(request: Request, lab: LabId, person: Who, csrf: Annotated[str, Form()] = "") -> Response:
+    """Have everything graded again that a fault of ours left ungraded."""
+    entered = enter_lab(request, person, lab, Role.TA, Scope.STAFF)
+    check_csrf(request, csrf)
+    door.retry_all(request, entered)
+    return RedirectResponse(f"/staff/labs/{lab}", 303)

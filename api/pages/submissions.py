@@ -4,13 +4,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from fastapi.responses import RedirectResponse
 
-from api.auth import AtSubmission, Person, SubmissionId, current_person, enter_submission, settings_of
+from api.auth import (
+    AtSubmission,
+    Person,
+    SubmissionId,
+    check_csrf,
+    current_person,
+    enter_submission,
+    require_staff,
+    settings_of,
+)
+from api.pages.login import local
 from api.pages.rendering import page
 from api.pages.times import When, when
 from api.pages.views import feedback
 from api.pages.words import counted
+from api.routes import retry as door
+from api.schemas import Reason, Retry
 from grading.outline import Outline
 from grading.shelf import outline_of
 from grading.store import courses, gradings, people, submissions
@@ -68,6 +81,22 @@ def progress(
     return page(request, "_changed.html", **shown)
 
 
+@router.post("/retry")
+def retry(
+    request: Request,
+    submission: SubmissionId,
+    person: Who,
+    csrf: Annotated[str, Form()] = "",
+    reason: Annotated[Reason, Form()] = "",
+    next: Annotated[str, Form()] = "",
+) -> Response:
+    """Have it graded again after a fault of ours, and go back to where the button was."""
+    here = require_staff(enter_submission(request, person, submission))
+    check_csrf(request, csrf)
+    door.retry(request, here, Retry(reason=reason))
+    return RedirectResponse(local(next) if next else f"/submissions/{submission}", 303)
+
+
 def _shown(request: Request, at: AtSubmission) -> dict[str, Any]:
     settings = settings_of(request)
     outline = outline_of(settings, at.lab.pack)
@@ -78,6 +107,7 @@ def _shown(request: Request, at: AtSubmission) -> dict[str, Any]:
         verdicts = gradings.verdicts(session, grading.id) if done else []
         owner = people.user(session, at.submission.user_id)
         course = courses.course(session, at.course_id)
+        asked_by = people.user(session, grading.by_user_id) if at.staff and grading.by_user_id else None
     view = None
     if done:
         answers = submissions.answers(at.submission)
@@ -89,6 +119,7 @@ def _shown(request: Request, at: AtSubmission) -> dict[str, Any]:
         "feedback": view,
         "staff": at.staff,
         "fault": grading.fault or "",
+        "again": f"{grading.why}, asked for by {asked_by.name}" if asked_by else "",
     }
 
 
