@@ -53,8 +53,7 @@ def grade(
     verdicts = []
     for question in pack.questions:
         answer = given.get(question.id) or Answer(question=question.id, found=False)
-        explain = explanations_left(question.id) > 0
-        verdicts.append(_graded(question, answer, run, seed_for(seed, question.id), explain))
+        verdicts.append(_graded(question, answer, run, seed_for(seed, question.id), explanations_left))
         progress(len(verdicts))
     return verdicts
 
@@ -64,13 +63,16 @@ def seed_for(seed: bytes, question: str) -> bytes:
     return hmac.digest(seed, question.encode(), hashlib.sha256)
 
 
-def _graded(question: Question, answer: Answer, run: Run, seed: bytes, explain: bool) -> Verdict:
+def _graded(
+    question: Question, answer: Answer, run: Run, seed: bytes, explanations_left: Callable[[str], int]
+) -> Verdict:
     try:
         kind = KINDS[question.kind]
         taken = kind.read(question, answer)
         if not taken.found:
             return _not_answered(question, taken)
         ran = _run_all(kind.plan(question, taken, seed), run)
+        explain = explanations_left(question.id) > 0
         return _with_notes(kind.judge(question, taken, ran, explain), taken)
     except OurFault:
         raise

@@ -121,7 +121,7 @@ def test_closing_a_slot_leaves_no_process_behind() -> None:
         slot.run(Job(HONEST, "f", (Call((6, 7), IntegerWanted()),)))
         started = [os.pidfd_open(pid) for pid in set(_below(os.getpid())) - before]
 
-    assert len(started) > SPARES
+    assert len(started) > 3  # bubblewraps, the warm parent, and spares
     assert _all_dead(started)
 
 
@@ -131,7 +131,7 @@ def test_a_worker_killed_in_the_middle_leaves_no_process_behind() -> None:
         started = [os.pidfd_open(pid) for pid in _below(worker.pid)]
         worker.kill()
 
-    assert len(started) > SPARES
+    assert len(started) > 3
     assert _all_dead(started)
 
 

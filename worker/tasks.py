@@ -26,6 +26,7 @@ from grading.store.session import engine, reading, transaction
 from grading.verdict import Verdict
 
 DRAIN_SECONDS: Final = 10.0  # after this long a message is done with, and another one is sent for what is left
+PROGRESS_SECONDS: Final = 0.1  # between two notes of progress
 NUDGES_PER_SWEEP: Final = 32  # each of them drains, so that a rush needs no message for every row
 
 log = logging.getLogger(__name__)
@@ -75,12 +76,8 @@ class Worker:
         """Make ready to grade, in the process and thread that will do so."""
         engine.cache_clear()  # connections do not survive a fork
         began = time.monotonic()
-        try:
-            self._place = self._open_place(self._settings)
-            self._place.warm()
+        if self._make_ready():
             log.info("ready to grade after %.1f s", time.monotonic() - began)
-        except Exception as error:  # tried again by each grading, which then names the fault
-            log.error("not ready to grade: %s", _cause(error))
         self._sweeper.start()
 
     def close(self, **signal: Any) -> None:
@@ -103,7 +100,17 @@ class Worker:
             if claimed is None:
                 return
             self._grade(claimed)
+            self._make_ready()
         self._pass_on()
+
+    def _make_ready(self) -> bool:
+        try:
+            self._place = self._place or self._open_place(self._settings)
+            self._place.warm()
+        except Exception as error:  # tried again by each grading, which then names the fault
+            log.error("not ready to grade: %s", _cause(error))
+            return False
+        return True
 
     def _claim(self) -> Claimed | None:
         settings = self._settings
@@ -171,6 +178,7 @@ class Lease:
         self._settings = settings
         self._claimed = claimed
         self._done = 0
+        self._told = time.monotonic()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
 
@@ -185,9 +193,11 @@ class Lease:
         self._thread.join()
 
     def judged(self, count: int) -> None:
-        """Note how many questions are judged."""
+        """Note how many questions are judged. Not every one is worth a transaction of its own."""
         self._done = count
-        self._beat()
+        if time.monotonic() - self._told > PROGRESS_SECONDS:
+            self._told = time.monotonic()
+            self._beat()
 
     def _keep(self) -> None:
         while not self._over.wait(self._settings.lease_seconds / 3):

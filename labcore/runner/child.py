@@ -43,16 +43,20 @@ class Config(types.SimpleNamespace):
 
 
 def warm_before_fork() -> str:
-    """Import what a child will need. No torch operation may run here: thread pools do not survive the fork."""
-    for module in ("numpy", "dataclasses", "typing", "math", "functools", "itertools", "collections", "traceback"):
+    """Import what a child will need, and pay for torch's first operations once.
+
+    The environment gives the warm parent one thread, so that these operations start no pool: none survives a fork.
+    """
+    for module in ("numpy.random", "dataclasses", "typing", "math", "functools", "itertools", "collections", "traceback"):
         with suppress(ImportError):
             __import__(module)
     torch.cpu._is_avx2_supported()  # has torch look at /proc/cpuinfo, which a child does not have; then half() works
+    _first_operations()
     return str(torch.__version__)
 
 
 def warm_after_fork(threads: int) -> None:
-    """Give the child randomness and threads of its own, and pay for torch's first operations ahead of the request."""
+    """Give the child randomness and threads of its own, and touch the memory that first operations touch."""
     random.seed()
     torch.seed()
     numpy = sys.modules.get("numpy")
@@ -60,6 +64,10 @@ def warm_after_fork(threads: int) -> None:
         numpy.random.seed()
     torch.set_num_threads(threads)
     sys.set_int_max_str_digits(0)  # probes use integers of thousands of digits, which a student may print
+    _first_operations()
+
+
+def _first_operations() -> None:
     square = torch.ones(8, 8)
     torch.softmax(torch.nn.functional.gelu(square @ square), -1).sum().item()
 
@@ -78,7 +86,7 @@ def serve(line: socket.socket) -> None:
     os.dup2(tick, highest + 1)
     line.close()  # nothing but these is left for student code: no way to the worker, no memory that could be resized
     os.dup2(highest + 1, TICK, inheritable=False)
-    os.closerange(TICK + 1, highest + 2)
+    os.closerange(TICK + 1, os.sysconf("SC_OPEN_MAX"))  # mmap keeps descriptors of its own
     _run(request, wanted, storages, results)
     for stream in streams:  # not what student code may have put in their places
         with suppress(BaseException):

@@ -1,7 +1,7 @@
 """The warm parent of one slot: imports torch once, then forks a confined child ahead of each request.
 
-It never runs student code, touches no CUDA (a fork after that is broken) and runs no torch operation (a thread pool
-does not survive a fork). Its control socket carries, one JSON object a packet:
+It never runs student code, touches no CUDA (a fork after that is broken) and has one thread (a pool does not survive a
+fork). Its control socket carries, one JSON object a packet:
 
     worker → zygote   {"torch", "namespaces", "fresh_proc", "readable", "syscalls"}      once, first
     zygote → worker   {"warm": version}                                           once, first

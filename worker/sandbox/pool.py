@@ -26,7 +26,7 @@ from worker.sandbox.host import isolation
 from worker.sandbox.profile import PROFILES
 from worker.sandbox.warm import Death, Spare, Zygote
 
-SPARES = 2  # several questions in a row each find one ready
+SPARES = 8  # two for each of four questions in a row
 DEATH_SECONDS = 30.0
 """How long a killed child may take to be gone before the sandbox is held to be broken."""
 
@@ -70,26 +70,31 @@ class Slot:
             finally:
                 spare.kill()
                 spare.close()
-            self._top_up(zygote, limits)
+            self._order(zygote, limits, 1)  # the next one is made while this result is judged
         except BaseException:
             self.close()  # the next request starts a new one
             raise
         return replace(observation, isolation=self.isolation.level)
 
+    def replenish(self) -> None:
+        """Make spares for the next submission. For the moment when nobody waits: it takes time from what runs."""
+        self._order(self._zygote or self._warm(), PROFILES["cpu"], SPARES)
+
     def _warm(self) -> Zygote:
         self._zygote = Zygote(namespaces=self.isolation.level == "full", fresh_proc=self.isolation.fresh_proc)
-        self._top_up(self._zygote, PROFILES["cpu"])
+        self._order(self._zygote, PROFILES["cpu"], SPARES)
         return self._zygote
 
     def _ready_spare(self, zygote: Zygote, limits: Limits) -> Spare:
-        self._top_up(zygote, limits)
+        self._order(zygote, limits, 1)
         spare = self._spares[limits].popleft()
         zygote.await_ready(spare)
         return spare
 
-    def _top_up(self, zygote: Zygote, limits: Limits) -> None:
+    def _order(self, zygote: Zygote, limits: Limits, count: int) -> None:
+        """See to it that `count` spares wait or are being made."""
         waiting = self._spares.setdefault(limits, deque())
-        while len(waiting) < SPARES:
+        while len(waiting) < count:
             waiting.append(zygote.order(limits))
 
 

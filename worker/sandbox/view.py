@@ -53,7 +53,7 @@ def command(binary: Path, control: int, uid: int | None, *, fresh_proc: bool = T
     """The command line of a warm parent in namespaces; `uid` is the slot's own when started as root."""
     proc = ["--proc", "/proc"] if fresh_proc else ["--tmpfs", "/proc", "--ro-bind", "/proc/cpuinfo", "/proc/cpuinfo"]
     start = [_INTERPRETER, "-s", "-P", "-m", "labcore.runner.zygote", str(control)]
-    inner = ["--unshare-all", "--uid", "0", "--gid", "0", "--cap-add", "ALL"]
+    inner = ["--unshare-all", "--hostname", "sandbox", "--uid", "0", "--gid", "0", "--cap-add", "ALL"]
     inner += ["--die-with-parent", "--new-session"]
     if uid is None:
         return [str(binary), *inner, *_view(_sources()), *proc, *_REST, "--", *start]
