@@ -47,7 +47,7 @@ def warm_before_fork() -> str:
 
     The environment gives the warm parent one thread, so that these operations start no pool: none survives a fork.
     """
-    for module in ("numpy.random", "dataclasses", "typing", "math", "functools", "itertools", "collections", "traceback"):
+    for module in ("numpy.random", "dataclasses", "typing", "functools", "itertools", "collections", "traceback"):
         with suppress(ImportError):
             __import__(module)
     torch.cpu._is_avx2_supported()  # has torch look at /proc/cpuinfo, which a child does not have; then half() works
