@@ -14,6 +14,7 @@ from api import pages, problems, routes
 from api.limits import Attempts, BodyLimit
 from api.pages.headers import SecurityHeaders
 from api.schemas import Progress
+from api.streams import Streams
 from grading.answers.reading import warm
 from grading.settings import Settings
 
@@ -41,6 +42,7 @@ def make_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = settings
     app.state.attempts = Attempts()
+    app.state.streams = Streams(settings)
     problems.install(app, pages.error_page)
     app.include_router(routes.router)
     app.include_router(pages.router, include_in_schema=False)

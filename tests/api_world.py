@@ -82,7 +82,7 @@ def make_world(settings: Settings, folder: Path) -> Iterator[World]:
             client, secret = courses.create_client(session, course_id=course, name="LMS", now=NOW)
             clients[course] = (client.id, secret)
         for login, course, role in PEOPLE:
-            users[login], secrets[login] = _person(session, login, course, role)
+            users[login], secrets[login] = add_person(session, login, course, role)
         digest = blobs.keep(settings.data / "blobs", file)
         submission, grading = hand_in_graded(session, users["ann"], digest, [Decimal("2"), Decimal("0")])
     app = make_app(settings)
@@ -107,10 +107,34 @@ def serving(app: FastAPI) -> Iterator[str]:
         thread.join(20)
 
 
+def add_person(session: Session, login: str, course: str, role: Role) -> tuple[int, str]:
+    """Somebody new with a place in a course: their id, and the secret of a token for all that they may do."""
+    user = people.add_user(session, login=login, name=login.capitalize(), email=f"{login}@x.edu", now=NOW)
+    people.enroll(session, course_id=course, user_id=user.id, role=role, section="A", now=NOW)
+    _, secret = tokens.issue(
+        session,
+        Purpose.PERSONAL,
+        now=NOW,
+        scopes=SCOPES[role],
+        user_id=user.id,
+        name="test",
+        lifetime=timedelta(days=30),
+    )
+    return user.id, secret
+
+
 def hand_in_graded(
     session: Session, user_id: int, digest: str, points: list[Decimal], lab: str = "lab1"
 ) -> tuple[str, str]:
     """A submission and its grading, through the same store functions as the real ones."""
+    submission = hand_in(session, user_id, digest, lab)
+    grading = gradings.current(session, submission).id
+    grade(session, [verdict(question, value) for question, value in zip(("1.1", "1.3"), points, strict=True)])
+    return submission, grading
+
+
+def hand_in(session: Session, user_id: int, digest: str = "0" * 64, lab: str = "lab1") -> str:
+    """A submission that waits to be graded; its id."""
     now = datetime.now(UTC)
     submission = submissions.record(
         session,
@@ -122,9 +146,7 @@ def hand_in_graded(
         answers=Answers(answers=(Answer(question="1.3", found=True, source=SOURCE, where="line 1"),), filename="a.py"),
         received_at=now,
     )
-    grading = gradings.current(session, submission.id).id
-    grade(session, [verdict(question, value) for question, value in zip(("1.1", "1.3"), points, strict=True)])
-    return submission.id, grading
+    return submission.id
 
 
 def grade(session: Session, verdicts: list[Verdict]) -> None:
@@ -157,21 +179,6 @@ def verdict(question: str, points: Decimal) -> Verdict:
         needs_review=None if points else f"suspicious: {SECRET}",
         evidence={"output": SECRET},
     )
-
-
-def _person(session: Session, login: str, course: str, role: Role) -> tuple[int, str]:
-    user = people.add_user(session, login=login, name=login.capitalize(), email=f"{login}@x.edu", now=NOW)
-    people.enroll(session, course_id=course, user_id=user.id, role=role, section="A", now=NOW)
-    _, secret = tokens.issue(
-        session,
-        Purpose.PERSONAL,
-        now=NOW,
-        scopes=SCOPES[role],
-        user_id=user.id,
-        name="test",
-        lifetime=timedelta(days=30),
-    )
-    return user.id, secret
 
 
 class _Server(uvicorn.Server):

@@ -11,11 +11,10 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from api.auth import AtSubmission, at_submission, settings_of
 from api.problems import documented
 from api.schemas import Progress
-from grading.settings import Settings
+from api.streams import Streams
 from grading.shelf import outline_of
-from grading.store import gradings
-from grading.store.session import reading
-from grading.store.tables import GradingState, Submission
+from grading.store.gradings import Standing
+from grading.store.tables import GradingState
 
 router = APIRouter(tags=["submissions"])
 LONGEST_SECONDS = 30 * 60.0
@@ -36,11 +35,18 @@ EVENT = {
 }
 
 
+async def one_stream(request: Request, here: Annotated[AtSubmission, Depends(at_submission)]) -> AsyncIterator[Streams]:
+    """A dependency: the process's streams, this one among them until its answer has been sent."""
+    streams: Streams = request.app.state.streams
+    with streams.opened(here.person.user_id, here.submission.id):
+        yield streams
+
+
 @router.get(
     "/submissions/{submission}/events",
     operation_id="follow_submission",
     response_class=EventSourceResponse,
-    responses=documented(401, 403, 404)
+    responses=documented(401, 403, 404, 429)
     | {
         200: {
             "description": "`state` events whose data is a Progress as JSON, one for every change",
@@ -49,38 +55,42 @@ EVENT = {
         204: {"description": "the last event was seen already: a browser stops asking"},
     },
 )
-async def follow(request: Request, here: Annotated[AtSubmission, Depends(at_submission)]) -> Response:
+async def follow(
+    request: Request,
+    here: Annotated[AtSubmission, Depends(at_submission)],
+    streams: Annotated[Streams, Depends(one_stream, scope="request")],
+) -> Response:
     """Follow a submission. The stream ends when it is graded."""
-    settings = settings_of(request)
-    outline = await to_thread.run_sync(outline_of, settings, here.lab.pack)
-    grading_id, first = await to_thread.run_sync(_progress, settings, here.submission, len(outline.questions))
-    if first.done and request.headers.get("last-event-id") == f"{grading_id}-done":
+    outline = await to_thread.run_sync(outline_of, settings_of(request), here.lab.pack)
+    first = await streams.standing(here.submission.id)
+    if first.state in ENDED and request.headers.get("last-event-id") == f"{first.grading_id}-done":
         return Response(status_code=204)
-    return EventSourceResponse(_events(settings, here.submission, len(outline.questions)), sep="\n")
+    return EventSourceResponse(_events(streams, here.submission.id, len(outline.questions)), sep="\n")
 
 
-async def _events(settings: Settings, submission: Submission, questions: int) -> AsyncIterator[ServerSentEvent]:
-    told: Progress | None = None
-    started = anyio.current_time()
+async def _events(streams: Streams, submission_id: str, questions: int) -> AsyncIterator[ServerSentEvent]:
+    told: Standing | None = None
+    started, age = anyio.current_time(), 0.0
     while (waited := anyio.current_time() - started) < LONGEST_SECONDS:
-        grading_id, progress = await to_thread.run_sync(_progress, settings, submission, questions)
-        if progress != told:
-            told = progress
-            place = "done" if progress.done else f"{progress.state}-{progress.position}-{progress.progress}"
-            yield ServerSentEvent(progress.model_dump_json(), event="state", id=f"{grading_id}-{place}")
-        if progress.done:
+        standing = await streams.standing(submission_id, age)
+        if standing != told:
+            told = standing
+            yield _event(standing, questions)
+        if standing.state in ENDED:
             return
-        await anyio.sleep(next(every for until, every in POLLS if waited < until))
+        pause = streams.pause(next(every for until, every in POLLS if waited < until))
+        age = pause / 2
+        await anyio.sleep(pause)
 
 
-def _progress(settings: Settings, submission: Submission, questions: int) -> tuple[str, Progress]:
-    with reading(settings.database) as session:
-        grading = gradings.current(session, submission.id)
-        state = GradingState(grading.state)
-        return grading.id, Progress(
-            state=state,
-            position=gradings.position(session, grading.id) if state is GradingState.QUEUED else 0,
-            progress=grading.progress,
-            questions=questions,
-            done=state in ENDED,
-        )
+def _event(standing: Standing, questions: int) -> ServerSentEvent:
+    done = standing.state in ENDED
+    progress = Progress(
+        state=standing.state,
+        position=standing.position,
+        progress=standing.progress,
+        questions=questions,
+        done=done,
+    )
+    place = "done" if done else f"{standing.state}-{standing.position}-{standing.progress}"
+    return ServerSentEvent(progress.model_dump_json(), event="state", id=f"{standing.grading_id}-{place}")
