@@ -709,5 +709,4 @@ def test_no_result_at_all_is_no_pass() -> None:
 @pytest.mark.parametrize("source", ["(" * 5000, "def gemm(:", "x = '\ud800'", "-" * 100_000 + "1", "a" + ".a" * 50_000])
 def test_hostile_source_is_read_without_an_exception(source: str) -> None:
     reading = rules.look(source, "gemm")
-    assert reading.find(["matmul"], ["@"]) == []
-    assert reading.opaque() == []
+    assert reading.unreadable

@@ -1,8 +1,9 @@
 """The kind `implementation`: a function of tensors is compared with an fp64 reference on public and drawn cases.
 
 `case` has the words in which a pack gives cases and slips; `spec` what a pack's data says; `planning` what to run;
-`comparing` how far a result is from right; `rules` what the source calls that it should not; `judging` the verdict;
-`worthless` the results that no pack may give a point for.
+`comparing` how far a result is from right; `names` what the source's names mean, `loops` how deep its loops go and
+`rules` what it calls that it should not, by the words of `vocabulary`; `judging` the verdict; `worthless` the results
+that no pack may give a point for.
 """
 
 import torch

@@ -20,7 +20,7 @@ from grading.kinds.implementation import rules
 from grading.kinds.implementation.case import MAIN, Slip
 from grading.kinds.implementation.comparing import Expected, Mismatch, expected, mismatch
 from grading.kinds.implementation.planning import BETWEEN, arguments_of, exactly, result_of
-from grading.kinds.implementation.spec import Spec
+from grading.kinds.implementation.spec import Loops, Spec
 from grading.verdict import Check, Diagnosis, State, Verdict
 from labcore.runner.protocol import Call, Ending, Note, Observation, Outcome, Returned, TensorWanted
 
@@ -150,15 +150,15 @@ def _fate(question: Question, call: Call, returned: Returned) -> tuple[Reason | 
 def _rules(question: Question, answer: Answer, ran: Ran, results: Sequence[Result]) -> Fired:
     """What the source, the child's count of operations and the worker's clock say together."""
     spec: Spec = question.spec
-    if spec.forbidden is None and not spec.suspicious and spec.loops is None:
+    if spec.forbidden is None and not spec.suspicious and spec.allowed is None and spec.loops is None:
         return Fired()
     reading = rules.look(answer.source, question.entry)
     counted: Counter[str] = Counter()
     for result in results:
         counted.update(result.returned.note.operations or {})
     reviews, evidence = [], [f"operations: {dict(counted.most_common(24))}"]
-    if not reading.readable:
-        reviews.append("the source is too deep to be searched for what it calls")
+    if reading.unreadable:
+        reviews.append(reading.unreadable)
     if spec.forbidden:
         patterns = spec.forbidden.dispatched
         seen = sorted(name for name in counted if any(fnmatchcase(name, pattern) for pattern in patterns))
@@ -176,16 +176,30 @@ def _rules(question: Question, answer: Answer, ran: Ran, results: Sequence[Resul
     for rule in spec.suspicious:
         if suspects := reading.find(rule.names):
             reviews.append(f"line {suspects[0].line} {rule.why}")
-    if spec.loops and not reading.names() & set(spec.loops.unless) and not any(result.reason for result in results):
-        for job, observation in ran:
-            steps = sum(question.hidden.steps(*arguments_of(call)) for call in job.calls)  # type: ignore[union-attr]
-            evidence.append(f"{steps} steps in {observation.seconds:.4f} s")
-            # The whole job's time: a worker that wakes late can shorten one call's figure, but never lengthens this.
-            quick = observation.seconds < steps * spec.loops.seconds
-            done = sum(counted[name] for name in spec.loops.each_step)
-            if quick or (job.count_operations and spec.loops.each_step and done < steps):
-                reviews.append(f"it {'took less time' if quick else 'did fewer products'} than {spec.loops.why}")
+    if spec.allowed:
+        spoken = [spec.forbidden.names if spec.forbidden else (), *(rule.names for rule in spec.suspicious)]
+        others = reading.unlisted(spec.allowed.words, frozenset().union(*spoken))
+        reviews += [f"line {one.line} uses {one.name}, which is no basic operation" for one in others[:2]]
+    if spec.loops and not any(result.reason for result in results):
+        reviews += _loops(spec.loops, question, reading, ran)
     return Fired(reviews=tuple(reviews), evidence=tuple(evidence))
+
+
+def _loops(loops: Loops, question: Question, reading: rules.Reading, ran: Ran) -> Iterable[str]:
+    """What an answer that is right lacks of the loops that it should have."""
+    if not reading.unreadable and reading.depth < loops.deep:
+        yield f"there are not {loops.deep} loops inside each other, as {loops.why} have"
+    if reading.uses(loops.unless):
+        return
+    for job, seen in ran:
+        steps = sum(question.hidden.steps(*arguments_of(call)) for call in job.calls)  # type: ignore[union-attr]
+        # The whole job's time: a worker that wakes late can shorten one call's figure, but never lengthens this.
+        if seen.seconds < steps * loops.seconds:
+            yield f"it took less time than {loops.why}: {seen.seconds:.4f} s for {steps} steps"
+        done = sum((one.note.operations or {}).get(name, 0) for one in seen.returned for name in loops.each_step)
+        # Loops may skip zeros, of which public cases have none, and drawn ones few.
+        if loops.each_step and done < (steps if all(call.public for call in job.calls) else steps // 2):
+            yield f"it did fewer products than {loops.why}: {done} for {steps} steps"
 
 
 def _in_assert(finding: rules.Finding) -> bool:

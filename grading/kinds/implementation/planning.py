@@ -1,7 +1,8 @@
 """What to run for an implementation, and how tensors become a job's bytes and come back from them.
 
-Two children. The first has the public cases and counts operations: nothing in it is secret, so what goes wrong there
-may be told word for word. The second has the drawn cases, ordinary ones first, so that a hang costs little.
+Two children, both of which count operations, so that an answer cannot tell one from the other by that. The first has
+the public cases: nothing in it is secret, so what goes wrong there may be told word for word. The second has the drawn
+cases, ordinary ones first, so that a hang costs little.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,8 +32,8 @@ def plan(question: Question, answer: Answer, seed: bytes) -> list[Job]:
     spec: Spec = question.spec
     groups = [MAIN, *(part.group for part in spec.parts)]
     drawn = sorted(_drawn(question, seed), key=lambda case: groups.index(case.group))
-    public = Job(answer.source, question.entry, _calls(question, public_cases(question), True), spec.profile, True)
-    return [public, Job(answer.source, question.entry, _calls(question, drawn, False), spec.profile)]
+    calls = (_calls(question, public_cases(question), True), _calls(question, drawn, False))
+    return [Job(answer.source, question.entry, each, spec.profile, count_operations=True) for each in calls]
 
 
 def public_cases(question: Question) -> list[Case]:

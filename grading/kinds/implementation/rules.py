@@ -1,21 +1,32 @@
 """What an answer's source calls that it should not, read off its syntax: nothing here runs or unparses it.
 
-Only what the entry can reach counts, so that a comparison with `@` beside it accuses nobody. What is found is graded:
-`known` where the name is a library's own for certain, `aside` where it may never run (under `if`, in a helper).
+Only what the entry or loading can reach counts, so that a comparison with `@` beside it accuses nobody. What is found
+is graded: `known` where a library's own thing is called for certain, `aside` where it may never run.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
-LIBRARIES: Final = {"torch", "numpy", "scipy", "transformers", "flash_attn", "einops", "opt_einsum", "operator", "jax"}
-OPAQUE_NAMES: Final = {"exec", "eval", "compile", "__import__", "globals", "vars", "locals"}
-OPAQUE_ATTRIBUTES: Final = {
-    "__dict__", "__getattribute__", "__globals__", "__code__", "__closure__", "__subclasses__",
-    "import_module", "methodcaller", "attrgetter", "_getframe", "ctypes", "_disable_current_modes", "_pop_mode",
+import numpy
+import torch
+
+from grading.kinds.implementation import loops
+from grading.kinds.implementation.names import Names, Path, Role, TooLarge, Use, attribute_asked
+
+OPAQUE_BUILTINS: Final = {"exec", "eval", "compile", "__import__", "globals", "vars", "locals", "__builtins__"}
+OPAQUE_NAMES: Final = {
+    "__dict__", "__getattribute__", "__globals__", "__code__", "__closure__", "__subclasses__", "__builtins__",
+    "__torch_function__", "__torch_dispatch__", "__import__", "import_module", "methodcaller", "attrgetter",
+    "_getframe", "ctypes", "_disable_current_modes", "_pop_mode", "overrides",
 }  # fmt: skip
-OPAQUE_MODULES: Final = {"importlib", "ctypes", "inspect", "gc", "base64", "codecs", "marshal", "pickle"}
+OPAQUE_MODULES: Final = {"builtins", "importlib", "ctypes", "inspect", "gc", "base64", "codecs", "marshal", "pickle"}
+_METHODS: Final = frozenset(dir(torch.Tensor)) | frozenset(dir(numpy.ndarray))
+_PLAIN: Final = sys.stdlib_module_names - {"operator"}  # builtins among them
+_NAMING: Final = (ast.Name, ast.Attribute, ast.Call)  # the last for `getattr` with a constant
 _OPERATORS: Final = {"@": ast.MatMult}
 SHOWN: Final = 120
 
@@ -31,94 +42,120 @@ class Finding:
     aside: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
-    """The part of a source that its entry can reach. `readable` is false where Python's own parser gave up."""
+    """The part of a source that its entry can reach, or why it could not be read."""
 
-    readable: bool
+    entry: str
     lines: tuple[str, ...] = ()
-    nodes: tuple[tuple[ast.AST, bool], ...] = ()  # each with whether it stands aside
-    libraries: frozenset[str] = frozenset()  # names that are a library, or a part of one
-    imported: tuple[tuple[str, str], ...] = ()  # name here -> name in its library
-    starred: bool = False  # `from torch import *`
-    defined: frozenset[str] = frozenset()
+    names: Names | None = None
+    unreadable: str = ""
 
-    def names(self) -> frozenset[str]:
-        """Every name and attribute that is used."""
-        used = {node.id for node, _ in self.nodes if isinstance(node, ast.Name)}
-        return frozenset(used | {node.attr for node, _ in self.nodes if isinstance(node, ast.Attribute)})
-
-    def find(self, names: Iterable[str], operators: Iterable[str] = ()) -> list[Finding]:
-        """Where these names of libraries, or these operators, are used."""
-        wanted, signs = set(names), tuple(_OPERATORS[operator] for operator in operators)
-        imported = dict(self.imported)
+    def find(self, wanted: Iterable[str], operators: Iterable[str] = ()) -> list[Finding]:
+        """Where these names of libraries, or these operators, are called or passed on."""
+        names, signs = frozenset(wanted), tuple(_OPERATORS[operator] for operator in operators)
         found = []
-        for node, aside in self.nodes:
-            name, known = self._used(node, wanted, imported)
-            if name:
-                found.append(self._finding(node, name, known, aside))
-            elif isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, signs):
-                found.append(self._finding(node, "@", False, aside))
+        for use in self._uses:
+            if isinstance(use.node, ast.BinOp | ast.AugAssign) and isinstance(use.node.op, signs):
+                found.append(self._finding(use, "@", False))
+            elif name := self._named(use, names):
+                known = use.certain and use.role is Role.CALLED and bool(_of_libraries(use))
+                found.append(self._finding(use, name, known))
         return sorted(found, key=lambda one: (one.line, one.name))
 
     def opaque(self) -> list[Finding]:
         """Where names are reached in a way that cannot be read."""
+        return [self._finding(use, name, False) for use in self._uses if (name := self._hiding(use))]
+
+    def unlisted(self, allowed: frozenset[str], spoken_of: frozenset[str]) -> list[Finding]:
+        """Where something of a library is used that is neither allowed nor spoken of by another rule."""
+        listed = allowed | spoken_of
         found = []
-        for node, aside in self.nodes:
-            name = ""
-            if isinstance(node, ast.Name) and node.id in OPAQUE_NAMES and node.id not in self.defined:
-                name = node.id
-            elif isinstance(node, ast.Attribute) and node.attr in OPAQUE_ATTRIBUTES:
-                name = node.attr
-            elif _is_getattr(node) and _attribute_asked(node) is None:
-                name = "getattr"
-            elif isinstance(node, ast.Import | ast.ImportFrom):
-                name = next((root for root in _roots(node) if root in OPAQUE_MODULES), "")
-            if name:
-                found.append(self._finding(node, name, False, aside))
+        for use in self._uses:
+            if use.role not in (Role.CALLED, Role.PASSED) or not isinstance(use.node, _NAMING):
+                continue
+            for path in _of_libraries(use) if not any(path[0] == "builtins" for path in use.paths) else ():
+                if len(path) == 1 or (path[0] != "operator" and not _is_listed(path[1:], listed)):
+                    found.append(self._finding(use, ".".join(path), False))
+            last = use.attributes[-1] if use.attributes and not use.paths else ""
+            if last in _METHODS and not _is_listed((last,), listed) and not self._is_own(use, last):
+                found.append(self._finding(use, last, False))
         return found
 
-    def _used(self, node: ast.AST, wanted: set[str], imported: dict[str, str]) -> tuple[str, bool]:
-        if isinstance(node, ast.Attribute) and node.attr in wanted:
-            known = self._is_library(node.value)
-            return (node.attr, known) if known or node.attr not in self.defined else ("", False)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            if imported.get(node.id) in wanted:
-                return imported[node.id], node.id not in self.defined
-            if self.starred and node.id in wanted and node.id not in self.defined:
-                return node.id, True
-        if _is_getattr(node) and (asked := _attribute_asked(node)) in wanted:
-            return str(asked), False
-        return "", False
+    def uses(self, wanted: Iterable[str]) -> bool:
+        """Whether any of these names or attributes is read."""
+        names = frozenset(wanted)
+        return any(
+            (isinstance(use.node, ast.Name) and use.node.id in names)
+            or (isinstance(use.node, ast.Attribute) and use.node.attr in names)
+            for use in self._uses
+        )
 
-    def _is_library(self, node: ast.expr) -> bool:
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        return isinstance(node, ast.Name) and node.id in self.libraries
+    @cached_property
+    def depth(self) -> int:
+        """How many loops inside each other the entry can reach."""
+        return loops.depth(self.names, self.entry) if self.names else 0
 
-    def _finding(self, node: ast.AST, name: str, known: bool, aside: bool) -> Finding:
-        line = getattr(node, "lineno", 0)
+    @property
+    def _uses(self) -> list[Use]:
+        return self.names.uses if self.names else []
+
+    def _named(self, use: Use, names: frozenset[str]) -> str:
+        if isinstance(use.node, ast.MatchClass):
+            return next((name for name in use.node.kwd_attrs if name in names), "")
+        if use.role is Role.READ or not isinstance(use.node, _NAMING):
+            return ""
+        if (
+            isinstance(use.node, ast.Name)
+            and use.role is not Role.CALLED
+            and not use.certain
+            and self._is_bound(use.node)
+        ):
+            return ""  # something of its own may have taken the name, and a number is passed on as a function is
+        for path in _of_libraries(use):
+            if "backends" not in path and (name := next((part for part in path[1:] if part in names), "")):
+                return name
+        if use.paths and use.certain:
+            return ""
+        return next((one for one in use.attributes if one in names and not self._is_own(use, one)), "")
+
+    def _hiding(self, use: Use) -> str:
+        node = use.node
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            return next((root for root in _roots(node) if root in OPAQUE_MODULES), "")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
+            return "getattr" if attribute_asked(node) is None and not self._is_bound(node.func) else ""
+        for path in use.paths:
+            if path[0] == "builtins" and (
+                path[1] in OPAQUE_BUILTINS or (path[1] == "getattr" and use.role is not Role.CALLED)
+            ):
+                return path[1]
+            if path[:2] == ("sys", "modules"):
+                return "sys.modules"
+            if hidden := next((part for part in path[1:] if part in OPAQUE_NAMES), ""):
+                return hidden
+        return next((one for one in use.attributes if one in OPAQUE_NAMES), "")
+
+    def _is_bound(self, name: ast.Name) -> bool:
+        return self.names is not None and self.names.place(name) is not None
+
+    def _is_own(self, use: Use, name: str) -> bool:
+        return self.names is not None and name in self.names.defined and self.names.is_own(use.node)
+
+    def _finding(self, use: Use, name: str, known: bool) -> Finding:
+        line = getattr(use.node, "lineno", 0)
         text = shown(self.lines[line - 1]) if 0 < line <= len(self.lines) else ""
-        return Finding(name, line, text, known, aside)
+        return Finding(name, line, text, known, use.aside)
 
 
 def look(source: str, entry: str) -> Reading:
     """Read a source from its entry on."""
     try:
-        tree = ast.parse(source)
+        return Reading(entry, tuple(source.split("\n")), Names(source, entry))
+    except TooLarge:
+        return Reading(entry, unreadable="the source is too large to be searched for what it calls")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Reading(False)
-    libraries, imported, starred = _imports(tree)
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    return Reading(
-        readable=True,
-        lines=tuple(source.split("\n")),
-        nodes=tuple(_reachable(tree, entry)),
-        libraries=frozenset(libraries),
-        imported=tuple(imported.items()),
-        starred=starred,
-        defined=frozenset(defined),
-    )
+        return Reading(entry, unreadable="the source is too deep to be searched for what it calls")
 
 
 def shown(line: str) -> str:
@@ -126,98 +163,18 @@ def shown(line: str) -> str:
     return "".join(one if one.isprintable() else " " for one in line.strip()[:SHOWN])
 
 
-def _reachable(tree: ast.Module, entry: str) -> Iterator[tuple[ast.AST, bool]]:
-    """The nodes of every top-level statement that the entry needs, by the names that they bind."""
-    binding: dict[str, list[ast.stmt]] = {}
-    for statement in tree.body:
-        for name in _bound(statement):
-            binding.setdefault(name, []).append(statement)
-    waiting, seen, done = [entry], {entry}, set()
-    while waiting:
-        name = waiting.pop()
-        for statement in binding.get(name, ()):
-            if id(statement) in done:
-                continue
-            done.add(id(statement))
-            for node, aside in _walk(statement, name != entry):
-                yield node, aside
-                if isinstance(node, ast.Name) and node.id not in seen:
-                    seen.add(node.id)
-                    waiting.append(node.id)
+def _of_libraries(use: Use) -> list[Path]:
+    return [path for path in use.paths if path[0] not in _PLAIN]
 
 
-def _walk(statement: ast.stmt, elsewhere: bool) -> Iterator[tuple[ast.AST, bool]]:
-    """A statement's nodes, each with whether it may never run. `elsewhere`: the statement is not the entry's own."""
-    waiting: list[tuple[ast.AST, bool, bool]] = [(statement, elsewhere, False)]
-    while waiting:
-        node, aside, inside = waiting.pop()
-        yield node, aside
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            aside = elsewhere or inside  # a definition under `if` runs as a whole; one inside another may not
-            inside = True
-        maybe = _may_not_run(node)
-        for child in ast.iter_child_nodes(node):
-            waiting.append((child, aside or any(child is one for one in maybe), inside))
+def _is_listed(parts: Path, listed: frozenset[str]) -> bool:
+    if any(part.startswith("_") and not part.startswith("__") for part in parts):
+        return False
+    last = parts[-1]
+    return bool({last, last.rstrip("_"), last.strip("_")} & listed)
 
 
-def _may_not_run(node: ast.AST) -> list[ast.AST]:
-    if isinstance(node, ast.IfExp):
-        return [node.body, node.orelse]
-    if isinstance(node, ast.If | ast.While | ast.For):
-        return [*(node.body if isinstance(node, ast.If) else []), *node.orelse]
-    if isinstance(node, ast.Try):
-        return [*node.handlers, *node.orelse]
-    if isinstance(node, ast.Assert):
-        return [node.test]
-    return list(node.cases) if isinstance(node, ast.Match) else []
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Names that a top-level statement binds, also inside `if` and `try`, but not inside its definitions."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-            continue
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            yield from (one.id for one in ast.walk(node) if isinstance(one, ast.Name))  # `A.f = …` changes A
-        waiting.extend(ast.iter_child_nodes(node))
-
-
-def _imports(tree: ast.Module) -> tuple[set[str], dict[str, str], bool]:
-    libraries, imported, starred = set(LIBRARIES), {}, False
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name.split(".")[0] in LIBRARIES:
-                    libraries.add(alias.asname or alias.name.split(".")[0])
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in LIBRARIES:
-            for alias in node.names:
-                starred |= alias.name == "*"
-                libraries.add(alias.asname or alias.name)
-                imported[alias.asname or alias.name] = alias.name
-    return libraries, imported, starred
-
-
-def _roots(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+def _roots(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.ImportFrom):
-        yield (node.module or "").split(".")[0]
-    else:
-        yield from (alias.name.split(".")[0] for alias in node.names)
-
-
-def _is_getattr(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr"
-
-
-def _attribute_asked(node: ast.AST) -> str | None:
-    """The constant name that a `getattr` asks for."""
-    if isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
-        value = node.args[1].value
-        return value if isinstance(value, str) else None
-    return None
+        return [(node.module or "").split(".")[0]]
+    return [alias.name.split(".")[0] for alias in node.names]

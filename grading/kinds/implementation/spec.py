@@ -2,9 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from grading.kinds.implementation.case import MAIN
+from grading.kinds.implementation.loops import DEEP
+from grading.kinds.implementation.vocabulary import GROUPS, words
 from grading.outline import Points
 
 Dtype = Literal["float16", "bfloat16", "float32", "float64"]
@@ -50,13 +52,33 @@ class Suspicious(BaseModel):
     why: str
 
 
-class Loops(BaseModel):
-    """What honest loops over tensor elements cost: `seconds` a step at the least, and one of `each_step` dispatched.
+class Allowed(BaseModel):
+    """What of a library an answer may use: groups of `vocabulary` and further names. Anything else goes to a person."""
 
-    Neither holds for an answer that uses one of the names of `unless`, which make plain numbers of elements.
+    model_config = _DATA
+    groups: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> frozenset[str]:
+        return words(self.groups, self.names)
+
+    @field_validator("groups")
+    @classmethod
+    def _known(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := set(groups) - set(GROUPS):
+            raise ValueError(f"no such group of names: {', '.join(sorted(unknown))}")
+        return groups
+
+
+class Loops(BaseModel):
+    """Honest loops stand `deep` inside each other, take `seconds` a step, and dispatch one of `each_step`.
+
+    The last two do not hold for an answer that uses one of the names of `unless`, which make plain numbers of elements.
     """
 
     model_config = _DATA
+    deep: Annotated[int, Field(ge=1, le=DEEP)]
     seconds: Annotated[float, Field(gt=0)]
     each_step: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
@@ -72,6 +94,7 @@ class Spec(BaseModel):
     changed_input: Points | None = None
     forbidden: Forbidden | None = None
     suspicious: tuple[Suspicious, ...] = ()
+    allowed: Allowed | None = None
     loops: Loops | None = None
     profile: str = "cpu"
 
