@@ -17,8 +17,10 @@ from fastapi import Depends, Path, Request, Response, Security
 from fastapi.security import APIKeyCookie, HTTPBearer, OAuth2
 from fastapi.security.utils import get_authorization_scheme_param
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from api.problems import ProblemError
+from grading.roster import Place
 from grading.settings import Settings
 from grading.store import courses, people, tokens
 from grading.store.session import reading, transaction
@@ -88,6 +90,7 @@ class AtSubmission(InLab):
 
 CourseId = Annotated[str, Path(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="A course's id", examples=["gpu-2026"])]
 LabId = Annotated[str, Path(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="A lab's id", examples=["lab1"])]
+Login = Annotated[str, Path(min_length=1, max_length=255, description="A person's login", examples=["ann"])]
 SubmissionId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,32}$", description="A submission's id")]
 
 
@@ -164,6 +167,14 @@ def enter_lab(request: Request, person: Person, lab_id: str, least: Role, scope:
         raise ProblemError(404, "no-such-lab", "There is no such lab, or you have no place in its course.")
     _require(person, role, least, scope)
     return InLab(person, role, lab.course_id, lab)
+
+
+def enter_place(session: Session, here: InCourse, login: str) -> Place:
+    """Somebody's place in a course that one is in, or 404; a student who was dropped has one still."""
+    place = people.place_of(session, here.course_id, login)
+    if place is None:
+        raise ProblemError(404, "no-such-student", "Nobody in this course has this login.")
+    return place
 
 
 def enter_submission(request: Request, person: Person, submission_id: str) -> AtSubmission:

@@ -24,6 +24,7 @@ TABLE: dict[str, tuple[dict[str, Any], str]] = {
     "GET /api/v1/labs/{lab}": ({}, "401 200 200 200 200 404 403 403"),
     "PATCH /api/v1/labs/{lab}": ({"json": {"released": False}}, "401 403 403 403 200 404 403 403"),
     "GET /api/v1/labs/{lab}/submissions": ({}, "401 200 200 200 200 404 403 403"),
+    "GET /api/v1/labs/{lab}/students/{login:path}/submissions": ({}, "401 403 403 200 200 404 403 403"),
     "POST /api/v1/labs/{lab}/submissions": ({"json": {"answers": {}}}, "401 422 422 422 422 404 403 403"),
     "GET /api/v1/submissions/{submission}": ({}, "401 200 404 200 200 404 403 403"),
     "GET /api/v1/submissions/{submission}/answers": ({}, "401 200 404 200 200 404 403 403"),
@@ -78,8 +79,13 @@ def test_every_route_answers_every_role_as_the_table_says(world: World) -> None:
     wrong = []
     for row, (request, statuses) in TABLE.items():
         method, path = row.split()
-        address = path.format(
-            lab="lab1", course="gpu", submission=world.submission, token=999_999, client="client-0123456789abcdef"
+        address = path.replace(":path", "").format(
+            login="ann",
+            lab="lab1",
+            course="gpu",
+            submission=world.submission,
+            token=999_999,
+            client="client-0123456789abcdef",
         )
         for role, status in zip(ROLES, statuses.split(), strict=True):
             answer = world.http.request(method, address, headers=headers[role], **request)

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from grading.settings import Settings
 from grading.store import gradings, people
 from grading.store.session import reading, transaction
-from grading.store.tables import GradeChange, User
+from grading.store.tables import GradeChange, Member, User
 
 
 @pytest.fixture
@@ -38,6 +38,21 @@ def test_the_scoreboard_has_every_student_and_tells_zero_from_nothing(world: Wor
     assert ann["questions"]["1.3"] == {"state": "failed", "points": "0", "needs_review": True}
     assert (bob["login"], bob["points"], bob["questions"], bob["submission"]) == ("bob", None, {}, None)
     assert [question for question in board["questions"]][:2] == ["1.1", "1.3"]
+
+
+def test_staff_read_all_that_a_student_handed_in_page_by_page_and_a_dropped_ones_too(world: World) -> None:
+    paste(world, "ann")
+    latest = paste(world, "ann")
+    first = world.get("tess", "/labs/lab1/students/ANN/submissions?limit=2").json()
+    assert [one["number"] for one in first["items"]] == [3, 2]
+    assert first["items"][0]["id"] == latest
+    with transaction(world.settings.database) as session:
+        session.get_one(Member, ("gpu", world.users["ann"])).active = False
+    rest = world.http.get(first["next"], headers=world.bearer("tess")).json()
+    assert ([one["id"] for one in rest["items"]], rest["next"]) == ([world.submission], None)
+    for login in ("eve", "nobody", "%00"):
+        answer = world.get("tess", f"/labs/lab1/students/{login}/submissions")
+        assert (answer.status_code, answer.json()["code"]) == (404, "no-such-student")
 
 
 def fail_all(world: World) -> None:

@@ -31,6 +31,7 @@ TABLE = {
     "GET /submissions/{submission}/progress": "303 200 404 200 200 404",
     "POST /submissions/{submission}/retry": "303 403 404 409 409 404",
     "GET /staff/labs/{lab}": "303 403 403 200 200 404",
+    "GET /staff/labs/{lab}/students/{login:path}": "303 403 403 200 200 404",
     "POST /staff/labs/{lab}/retry": "303 403 403 303 303 404",
     "GET /staff/courses/{course}/roster": "303 403 403 200 200 404",
     "POST /staff/courses/{course}/roster": "303 403 403 422 422 404",
@@ -73,8 +74,13 @@ def csrf(browser: httpx.Client) -> str:
 def send(world: World, browser: httpx.Client, row: str, token: str | None) -> httpx.Response:
     """Ask for a row's page, with a form token if one is given."""
     method, path = row.split()
-    address = path.format(
-        lab="lab1", course="gpu", submission=world.submission, token=999_999, client="client-0123456789abcdef"
+    address = path.replace(":path", "").format(
+        login="ann",
+        lab="lab1",
+        course="gpu",
+        submission=world.submission,
+        token=999_999,
+        client="client-0123456789abcdef",
     )
     form: dict[str, Any] = {} if method == "GET" else {"data": {} if token is None else {"csrf": token}}
     if row in WITH_A_FILE:

@@ -252,6 +252,7 @@ def everywhere(site: Site) -> dict[str, tuple[str, str]]:
         "login": ("", "/login"),
         "labs": ("hex", "/"),
         "no labs": ("eve", "/"),
+        "labs for staff": ("amy", "/"),
         "lab": ("hex", "/labs/lab1"),
         "closed lab": ("hex", "/labs/over"),
         "history": ("hex", "/labs/lab1/history"),
@@ -262,6 +263,8 @@ def everywhere(site: Site) -> dict[str, tuple[str, str]]:
         "waiting": ("bob", f"/submissions/{waiting}"),
         "account": ("hex", "/account"),
         "scoreboard": ("tam", "/staff/labs/lab1"),
+        "a student": ("tam", "/staff/labs/lab1/students/hex"),
+        "a student without submissions": ("tam", "/staff/labs/once/students/hex"),
         "nobody matches": ("tam", "/staff/labs/lab1?name=nobody"),
         "roster": ("tam", "/staff/courses/gpu/roster"),
         "clients": ("amy", "/staff/courses/gpu/clients"),
@@ -348,7 +351,7 @@ def test_text_that_is_really_shown_has_enough_contrast(window: Open, everywhere:
     }"""
     weak: dict[str, list[str]] = {}
     for scheme in ("light", "dark"):
-        for name in ("feedback for staff", "our fault", "clients"):
+        for name in ("feedback for staff", "our fault", "clients", "scoreboard", "labs for staff", "a student"):
             who, address = everywhere[name]
             with window(who, color_scheme=scheme) as page:
                 page.goto(address)

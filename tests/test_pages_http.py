@@ -4,6 +4,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from pages_site import HOSTILE, Site, csrf, current_grading_state, serving, usua
 
 from api.app import make_app
 from grading.answers.reading import MAX_PASTED
+from grading.store import people
+from grading.store.session import transaction
+from grading.store.tables import Member, Role
 from grading.verdict import State
 
 
@@ -355,6 +359,39 @@ def test_the_scoreboard_filters_by_what_the_address_says(site: Site) -> None:
     assert "Bob Bitter" in names["show=missing"]
     assert names["name=nobody"] == []
     assert "Nobody matches" in client.get("/staff/labs/once?name=nobody").text
+
+
+def test_the_scoreboard_leads_to_a_students_whole_history_and_to_what_counts(site: Site) -> None:
+    submissions = {site.graded("bob"), site.graded("bob")}
+    own = site.client("bob").get("/labs/lab1/history").text
+    [best] = re.findall(r"/submissions/(\w+)", own.partition('class="card counts"')[2].partition("</li>")[0])
+    client = site.client("tam")
+    row = client.get("/staff/labs/lab1?name=bob").text.partition("<tbody>")[2].rpartition("</tbody>")[0]
+    assert re.findall(r'href="([^"]+)"', row[row.rindex("<tr>") :]) == [
+        "/staff/labs/lab1/students/bob",
+        f"/submissions/{best}",
+    ]
+    shown = client.get("/staff/labs/lab1/students/bob").text
+    assert best in shown.partition('class="card counts"')[2].partition("</li>")[0]
+    assert submissions <= set(re.findall(r"/submissions/(\w+)", shown))
+    assert "the best submission counts" in words(shown)
+    assert "your" not in words(shown.partition("<main")[2].partition("</main>")[0]).lower()
+    assert "Nothing handed in yet" in client.get("/staff/labs/once/students/bob").text
+    assert client.get("/staff/labs/lab1/students/eve").status_code == 404
+    assert client.get("/staff/labs/lab1/students/no%00one").status_code == 404
+
+
+def test_a_login_of_any_characters_has_its_history(site: Site) -> None:
+    login = 'a/b?c#"<i>@x.edu'
+    with transaction(site.settings.database) as session:
+        user = people.add_user(session, login=login, name="Odd Login", now=datetime.now(UTC))
+        people.enroll(session, course_id="gpu", user_id=user.id, role=Role.STUDENT, now=datetime.now(UTC))
+    client = site.client("tam")
+    row = client.get("/staff/labs/lab1?name=odd").text.partition("<tbody>")[2]
+    [address] = re.findall(r'href="(/staff/labs/lab1/students/[^"]+)"', row[row.rindex("<tr>") :])
+    assert login in unescape(client.get(unescape(address)).text)
+    with transaction(site.settings.database) as session:
+        session.get_one(Member, ("gpu", user.id)).active = False
 
 
 def test_the_scoreboard_counts_reviews_and_links_its_sheet(site: Site) -> None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from markupsafe import Markup, escape
 
-from api.pages.text import points
+from api.pages.text import points, visible
 from api.pages.times import When
 from api.pages.words import STATES, Words, isolation_words, state
 from grading.outline import Asked, Outline
@@ -31,7 +31,6 @@ class BoardRow:
     name: str
     login: str
     section: str
-    submission_id: str | None
     late: bool
     isolation: str  # empty when it was full
     cells: Markup
@@ -115,7 +114,7 @@ def needs_review(standing: Row) -> bool:
 
 
 def _row(standing: Row, questions: tuple[str, ...], bonus: bool) -> BoardRow:
-    cells = [f'<td class="sum">{escape(points(standing.points))}</td>']
+    cells = [f'<td class="sum">{_total(standing)}</td>']
     if bonus:
         cells.append(f"<td>{escape(points(standing.bonus))}</td>")
     cells.append(f"<td>{escape(points(standing.pending)) if standing.pending else '–'}</td>")
@@ -126,11 +125,19 @@ def _row(standing: Row, questions: tuple[str, ...], bonus: bool) -> BoardRow:
         name=standing.name,
         login=standing.login,
         section=standing.section,
-        submission_id=standing.submission_id,
         late=standing.late,
         isolation=isolation_words(standing.isolation),
         cells=Markup("".join(cells)),
     )
+
+
+def _total(standing: Row) -> str:
+    """The total, which leads to the submission that it comes from."""
+    total = escape(points(standing.points))
+    if standing.submission_id is None:
+        return total
+    whose = f'<span class="visually-hidden">, the submission of {escape(visible(standing.login))}</span>'
+    return f'<a href="/submissions/{escape(standing.submission_id)}">{total}{whose}</a>'
 
 
 @lru_cache(maxsize=4096)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from sqlalchemy.orm import Session
@@ -105,16 +105,9 @@ def lab(request: Request, lab: LabId, person: Who) -> Response:
 def history(request: Request, lab: LabId, person: Who) -> Response:
     """What I handed in, which one counts, and why."""
     entered = enter_lab(request, person, lab, Role.STUDENT, Scope.READ)
-    now = datetime.now(UTC)
     with reading(settings_of(request).database) as session:
-        view = standing(session, entered.lab, person.user_id, now)
-        grade = grades.of_student(session, entered.lab.id, person.user_id)
-        zone = _zone(session, entered.lab)
-        rows = [
-            _row(submission, grading, grade, zone, now)
-            for submission, grading in submissions.of_student(session, entered.lab.id, person.user_id)
-        ]
-    return page(request, "history.html", lab=view, rows=rows, why=_why(rows, Policy.model_validate(entered.lab.policy)))
+        shown = handed_in(session, entered.lab, person.user_id, mine=True)
+    return page(request, "history.html", **shown)
 
 
 def lab_page(
@@ -146,6 +139,16 @@ def lab_page(
         pasted=pasted or {},
         paste_problems=paste_problems or {},
     )
+
+
+def handed_in(session: Session, lab: Lab, user_id: int, mine: bool) -> dict[str, Any]:
+    """What a history shows of somebody: the lab as they stand in it, their submissions, and which one counts, why."""
+    now, zone = datetime.now(UTC), _zone(session, lab)
+    grade = grades.of_student(session, lab.id, user_id)
+    listed = submissions.of_student(session, lab.id, user_id)
+    rows = [_row(submission, grading, grade, zone, now) for submission, grading in listed]
+    why = _why(rows, Policy.model_validate(lab.policy), mine)
+    return {"lab": standing(session, lab, user_id, now), "rows": rows, "why": why}
 
 
 def standing(session: Session, lab: Lab, user_id: int, now: datetime) -> LabView:
@@ -191,17 +194,16 @@ def _row(submission: Submission, grading: Grading, grade: Grade | None, zone: st
     )
 
 
-def _why(rows: list[HistoryRow], policy: Policy) -> str:
+def _why(rows: list[HistoryRow], policy: Policy, mine: bool) -> str:
+    rule = f"In this lab {'your' if mine else 'the'} {policy.counts} submission counts"
     counting = next((row for row in rows if row.counts), None)
     if counting is None:
-        return f"In this lab your {policy.counts} submission counts. None is graded yet."
+        return f"{rule}. None is graded yet."
     if policy.counts == "latest":
-        return f"In this lab your latest submission counts: number {counting.number} is the latest that is graded."
+        return f"{rule}: number {counting.number} is the latest that is graded."
     late = ", lateness reckoned in" if policy.late is Late.PENALTY else ""
-    return (
-        f"In this lab your best submission counts: number {counting.number} has the most points, bonus included{late}. "
-        "Handing in again cannot lower your grade."
-    )
+    again = " Handing in again cannot lower your grade." if mine else ""
+    return f"{rule}: number {counting.number} has the most points, bonus included{late}.{again}"
 
 
 def _late(policy: Policy) -> str:

@@ -1,4 +1,4 @@
-"""The scoreboard of a lab, for its course's staff."""
+"""What staff see of a lab: its scoreboard, and all that one student handed in."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -6,8 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from api.auth import LabId, Person, check_csrf, current_person, enter_lab, settings_of
+from api.auth import LabId, Login, Person, check_csrf, current_person, enter_lab, enter_place, settings_of
 from api.pages.boards import Filter, board
+from api.pages.labs import handed_in
 from api.pages.rendering import page
 from api.pages.times import when
 from api.routes import retry as door
@@ -50,6 +51,16 @@ def scoreboard(
         Filter(name, section, show),
     )
     return page(request, "scoreboard.html", board=shown)
+
+
+@router.get("/labs/{lab}/students/{login:path}")
+def student(request: Request, lab: LabId, login: Login, person: Who) -> Response:
+    """All that somebody handed in to a lab, and which one counts."""
+    entered = enter_lab(request, person, lab, Role.TA, Scope.STAFF)
+    with reading(settings_of(request).database) as session:
+        place = enter_place(session, entered, login)
+        shown = handed_in(session, entered.lab, place.user_id, mine=False)
+    return page(request, "student.html", student=place, **shown)
 
 
 @router.post("/labs/{lab}/retry")

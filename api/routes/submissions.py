@@ -1,7 +1,7 @@
-"""Handing in, and a student's own submissions: listed, read, and given back as handed in and as understood."""
+"""Handing in, and what a student handed in: listed, read, and given back as handed in and as understood."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import FileResponse
 
-from api.auth import AtSubmission, InLab, at_submission, in_lab, settings_of
+from api.auth import AtSubmission, InLab, Login, at_submission, enter_place, in_lab, settings_of
 from api.feedback import listed, shown
 from api.problems import ProblemError, documented
 from api.routes.uploads import on_disk, one_file
@@ -20,10 +20,12 @@ from grading.settings import Settings
 from grading.shelf import outline_of
 from grading.store import blobs, gradings, submissions
 from grading.store.session import reading
-from grading.store.tables import GradingState, Role
+from grading.store.tables import Grading, GradingState, Role, Submission
 from grading.store.tokens import Scope
 
 router = APIRouter(tags=["submissions"])
+Limit = Annotated[int, Query(ge=1, le=200)]
+Before = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="only those with a lower number")]
 FILE = {
     "type": "object",
     "required": ["file"],
@@ -74,18 +76,32 @@ def listing(
     request: Request,
     response: Response,
     here: Annotated[InLab, Depends(in_lab(Role.STUDENT, Scope.READ))],
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    before: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="only those with a lower number")] = None,
+    limit: Limit = 50,
+    before: Before = None,
 ) -> Submissions:
     """Your own submissions in a lab, the newest first."""
     with reading(settings_of(request).database) as session:
         rows = submissions.of_student(session, here.lab.id, here.person.user_id)
-    rest = [listed(*row) for row in rows if before is None or row[0].number < before]
-    page, more = rest[:limit], None
-    if len(rest) > limit:
-        more = str(request.url.include_query_params(before=page[-1].number))
-        response.headers["Link"] = f'<{more}>; rel="next"'
-    return Submissions(items=page, next=more)
+    return _page(request, response, rows, limit, before)
+
+
+@router.get(
+    "/labs/{lab}/students/{login:path}/submissions",
+    operation_id="list_students_submissions",
+    responses=documented(401, 403, 404),
+)
+def listing_of_student(
+    request: Request,
+    response: Response,
+    login: Login,
+    here: Annotated[InLab, Depends(in_lab(Role.TA, Scope.STAFF))],
+    limit: Limit = 50,
+    before: Before = None,
+) -> Submissions:
+    """Somebody's submissions in a lab, the newest first, for staff."""
+    with reading(settings_of(request).database) as session:
+        rows = submissions.of_student(session, here.lab.id, enter_place(session, here, login).user_id)
+    return _page(request, response, rows, limit, before)
 
 
 @router.get("/submissions/{submission}", operation_id="read_submission", responses=documented(401, 403, 404))
@@ -162,6 +178,17 @@ def links_of(submission_id: str) -> Links:
 async def _file(request: Request, settings: Settings, here: InLab) -> intake.Received:
     async with one_file(request) as (file, _), on_disk(settings, file) as path:
         return await intake.receive(settings, here.lab.id, here.person.user_id, path, file.filename or "")
+
+
+def _page(
+    request: Request, response: Response, rows: Sequence[tuple[Submission, Grading]], limit: int, before: int | None
+) -> Submissions:
+    rest = [listed(*row) for row in rows if before is None or row[0].number < before]
+    page, more = rest[:limit], None
+    if len(rest) > limit:
+        more = str(request.url.include_query_params(before=page[-1].number))
+        response.headers["Link"] = f'<{more}>; rel="next"'
+    return Submissions(items=page, next=more)
 
 
 def _pasted(body: bytes) -> Mapping[str, str]:

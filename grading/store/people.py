@@ -64,6 +64,12 @@ def places(session: Session, course_id: str, user_ids: Sequence[int] | None = No
     ]
 
 
+def place_of(session: Session, course_id: str, login: str) -> Place | None:
+    """The place in a course of the person with this login, a dropped student's too; none for strangers."""
+    found = user_by_login(session, login) if login.isprintable() else None
+    return next(iter(places(session, course_id, [found.id])), None) if found is not None else None
+
+
 def apply_roster(session: Session, course_id: str, changes: Changes, now: datetime) -> None:
     """Make a course's students what a roster says. A known login is that person, whose name another course may own."""
     for one in changes.added:
