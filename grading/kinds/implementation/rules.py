@@ -24,6 +24,7 @@ OPAQUE_NAMES: Final = {
     "_getframe", "ctypes", "_disable_current_modes", "_pop_mode", "overrides",
 }  # fmt: skip
 OPAQUE_MODULES: Final = {"builtins", "importlib", "ctypes", "inspect", "gc", "base64", "codecs", "marshal", "pickle"}
+_MODULES: Final = {"nn", "functional", "special", "linalg", "cuda", "jit", "random", "testing", "utils"}
 _METHODS: Final = frozenset(dir(torch.Tensor)) | frozenset(dir(numpy.ndarray))
 _PLAIN: Final = sys.stdlib_module_names - {"operator"}  # builtins among them
 _NAMING: Final = (ast.Name, ast.Attribute, ast.Call)  # the last for `getattr` with a constant
@@ -72,10 +73,12 @@ class Reading:
         listed = allowed | spoken_of
         found = []
         for use in self._uses:
-            if use.role not in (Role.CALLED, Role.PASSED) or not isinstance(use.node, _NAMING):
+            if use.role is Role.READ or not isinstance(use.node, _NAMING):
                 continue
+            aliased = use.role is Role.ALIASED  # so may modules be
             for path in _of_libraries(use) if not any(path[0] == "builtins" for path in use.paths) else ():
-                if len(path) == 1 or (path[0] != "operator" and not _is_listed(path[1:], listed)):
+                known = len(path) > 1 and (path[0] == "operator" or _is_listed(path[1:], listed))
+                if not known and not (aliased and (len(path) == 1 or path[-1] in _MODULES)):
                     found.append(self._finding(use, ".".join(path), False))
             last = use.attributes[-1] if use.attributes and not use.paths else ""
             if last in _METHODS and not _is_listed((last,), listed) and not self._is_own(use, last):
@@ -127,9 +130,9 @@ class Reading:
             return "getattr" if attribute_asked(node) is None and not self._is_bound(node.func) else ""
         for path in use.paths:
             if path[0] == "builtins" and (
-                path[1] in OPAQUE_BUILTINS or (path[1] == "getattr" and use.role is not Role.CALLED)
+                path[-1] in OPAQUE_BUILTINS or (path[-1] == "getattr" and use.role is not Role.CALLED)
             ):
-                return path[1]
+                return path[-1]
             if path[:2] == ("sys", "modules"):
                 return "sys.modules"
             if hidden := next((part for part in path[1:] if part in OPAQUE_NAMES), ""):
