@@ -28,7 +28,7 @@ from grading.outline import Outline
 from grading.shelf import outline_of
 from grading.store import courses, gradings, people, submissions
 from grading.store.session import reading
-from grading.store.tables import Grading, GradingState
+from grading.store.tables import Grading, GradingState, User
 
 router = APIRouter(prefix="/submissions/{submission}")
 Who = Annotated[Person, Depends(current_person)]
@@ -43,6 +43,7 @@ class SubmissionView:
     lab_title: str
     mine: bool
     student: str
+    login: str
     filename: str
     size: int
     received: When
@@ -114,7 +115,7 @@ def _shown(request: Request, at: AtSubmission) -> dict[str, Any]:
         view = feedback(outline, answers, grading, verdicts, at.staff, at.lab, at.submission.received_at)
     waits = grading.state in (GradingState.QUEUED, GradingState.RUNNING)
     return {
-        "submission": _submission(at, owner.name if owner else "", course.timezone if course else "UTC"),
+        "submission": _submission(at, owner, course.timezone if course else "UTC"),
         "progress": _progress(grading, position, outline) if waits else None,
         "feedback": view,
         "staff": at.staff,
@@ -123,7 +124,7 @@ def _shown(request: Request, at: AtSubmission) -> dict[str, Any]:
     }
 
 
-def _submission(at: AtSubmission, student: str, zone: str) -> SubmissionView:
+def _submission(at: AtSubmission, owner: User | None, zone: str) -> SubmissionView:
     stored = at.submission
     return SubmissionView(
         id=stored.id,
@@ -131,7 +132,8 @@ def _submission(at: AtSubmission, student: str, zone: str) -> SubmissionView:
         lab_id=at.lab.id,
         lab_title=at.lab.title,
         mine=stored.user_id == at.person.user_id,
-        student=student,
+        student=owner.name if owner else "",
+        login=owner.login if owner else "",
         filename=stored.filename,
         size=stored.size,
         received=when(stored.received_at, zone, datetime.now(UTC)),
