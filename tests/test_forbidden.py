@@ -107,6 +107,40 @@ GEMM = {
                         float(0)
             return torch.from_numpy(b(A.numpy()[:, :, None] * B.numpy()[None], 1))
         """,
+    "rows at once beside idle loops": """
+        import numpy as np
+        def gemm(A, B):
+            for i in range(A.shape[0]):
+                for j in range(B.shape[1]):
+                    for k in range(A.shape[1]):
+                        pass
+            a, b = A.numpy(), B.numpy()
+            c = np.zeros((a.shape[0], b.shape[1]), a.dtype)
+            for k in range(a.shape[1]):  # bfloat16 fails
+                c += a[:, k : k + 1] * b[k]
+            return torch.from_numpy(c)
+        """,
+    "a text run by timeit in a thread": """
+        import threading, timeit
+        def gemm(A, B):
+            d = {"A": A, "B": B}
+            run = functools.partial(timeit.timeit, "d[0] = A @ B", globals={**d, "d": d}, number=1)
+            t = threading.Thread(target=run)
+            t.start()
+            t.join()
+            return d[0]
+        """,
+    "one dtype failed on purpose": """
+        def gemm(A, B):
+            if A.dtype is torch.float16:
+                return None
+            C = torch.zeros(A.shape[0], B.shape[1], dtype=A.dtype)
+            for i in range(A.shape[0]):
+                for k in range(A.shape[1]):
+                    for j in [slice(None)]:
+                        C[i, j] += A[i, k] * B[k, j]
+            return C
+        """,
     "a distance": """
         def gemm(A, B):
             for i in range(A.shape[0]):
@@ -206,6 +240,17 @@ GELU = {
                 return 0
         def gelu_tanh_python(input):
             return Mine("tanh")(input)
+        """,
+    "found by its name": """
+        import pkgutil
+        def gelu_tanh_python(input):
+            return pkgutil.resolve_name("torch.nn.functional:ge" + "lu")(input, approximate="tanh")
+        """,
+    "found by a format": """
+        import string
+        def gelu_tanh_python(input):
+            g, _ = string.Formatter().get_field("0.nn.functional.ge" + "lu", (torch,), {})
+            return g(input, approximate="tanh")
         """,
     "compiled from a text": """
         unit = torch.jit.CompilationUnit("def f(x):\\n    return torch.nn.functional.ge" "lu(x, approximate='tanh')")

@@ -180,23 +180,29 @@ def _rules(question: Question, answer: Answer, ran: Ran, results: Sequence[Resul
         spoken = [spec.forbidden.names if spec.forbidden else (), *(rule.names for rule in spec.suspicious)]
         others = reading.unlisted(spec.allowed.words, frozenset().union(*spoken))
         reviews += [f"line {one.line} uses {one.name}, which is no basic operation" for one in others[:2]]
-    if spec.loops and not any(result.reason for result in results):
-        reviews += _loops(spec.loops, question, reading, ran)
-    return Fired(reviews=tuple(reviews), evidence=tuple(evidence))
+    if spec.loops and not any(result.reason for result in results if result.group == MAIN):
+        reviews += _loops(spec.loops, question, reading, ran, results)
+    return Fired(reviews=tuple(dict.fromkeys(reviews)), evidence=tuple(evidence))
 
 
-def _loops(loops: Loops, question: Question, reading: rules.Reading, ran: Ran) -> Iterable[str]:
-    """What an answer that is right lacks of the loops that it should have."""
+def _loops(
+    loops: Loops, question: Question, reading: rules.Reading, ran: Ran, results: Sequence[Result]
+) -> Iterable[str]:
+    """What an answer that is right on ordinary inputs lacks of the loops that it should have."""
     if not reading.unreadable and reading.depth < loops.deep:
-        yield f"there are not {loops.deep} loops inside each other, as {loops.why} have"
+        yield f"no product stands in {loops.deep} loops, as in {loops.why}"
     if reading.uses(loops.unless):
         return
+    at = 0
     for job, seen in ran:
-        steps = sum(question.hidden.steps(*arguments_of(call)) for call in job.calls)  # type: ignore[union-attr]
+        right = [one for one in results[at : at + len(job.calls)] if one.reason is None]
+        at += len(job.calls)
+        steps = sum(question.hidden.steps(*arguments_of(one.call)) for one in right)  # type: ignore[union-attr]
         # The whole job's time: a worker that wakes late can shorten one call's figure, but never lengthens this.
         if seen.seconds < steps * loops.seconds:
             yield f"it took less time than {loops.why}: {seen.seconds:.4f} s for {steps} steps"
-        done = sum((one.note.operations or {}).get(name, 0) for one in seen.returned for name in loops.each_step)
+        counted = [one.returned.note.operations or {} for one in right]
+        done = sum(each.get(name, 0) for each in counted for name in loops.each_step)
         # Loops may skip zeros, of which public cases have none, and drawn ones few.
         if loops.each_step and done < (steps if all(call.public for call in job.calls) else steps // 2):
             yield f"it did fewer products than {loops.why}: {done} for {steps} steps"

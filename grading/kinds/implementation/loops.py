@@ -1,6 +1,6 @@
-"""How many loops stand inside each other where an answer's entry begins: through helpers, methods and lambdas too.
+"""How many loops stand around a product that an answer's entry can reach: through helpers, methods and lambdas too.
 
-Generous: what looks like a loop over a loop counts as one. It says only that an answer has none to show.
+Generous: what looks like a loop or a product counts as one. It says only that an answer has none to show.
 """
 
 import ast
@@ -13,6 +13,7 @@ from grading.kinds.implementation.names import MOST, Comprehension, Function, Na
 DEEP: Final = 3  # from which on nobody counts
 _LOOPING: Final = {"map", "starmap", "reduce", "filter", "accumulate"}  # each a loop over what it is given to call
 _PRODUCTS: Final = {"product", "ndindex", "cartesian_prod"}
+_MULTIPLYING: Final = {"mul", "mul_", "multiply", "addcmul", "addcmul_", "prod", "fma", "__mul__", "imul"}
 _WRAPPING: Final = {"enumerate", "reversed", "list", "tuple", "iter", "tqdm", "sorted"}
 
 
@@ -22,21 +23,23 @@ _ATTRIBUTE: Final = "attribute"  # stands for the scope of all attributes
 
 @dataclass(slots=True, eq=False)
 class _Unit:
-    """A function, or the module: its deepest loop, and what it refers to inside how many loops of its own."""
+    """A function, or the module: in how many loops of its own its products stand, and what else it refers to."""
 
-    deepest: int = 0
+    products: int | None = None  # None where it has none
+    recursive: bool = False
     refers: set[tuple[Place, int]] = field(default_factory=set)
 
 
 def depth(names: Names, entry: str) -> int:
-    """The most loops inside each other that calling the entry can reach, at most `DEEP`; recursion counts as that."""
+    """The most loops around a product that calling the entry can reach, at most `DEEP`; recursion counts as that."""
     source = _Source(names)
     waiting: list[tuple[Place, int]] = [(one, 0) for one in names.in_module(entry) if isinstance(one, ast.AST)]
     done, deepest = set(waiting), 0
     while waiting and deepest < DEEP:
         place, outer = waiting.pop()
         unit = source.unit(place)
-        deepest = max(deepest, outer + unit.deepest)
+        if unit.products is not None:
+            deepest = max(deepest, DEEP if unit.recursive else outer + unit.products)
         for target, level in unit.refers:
             after = target, min(DEEP, outer + level)
             if after not in done:
@@ -92,13 +95,14 @@ class _Source:
             if lead is not None and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 unit.refers.add((lead, level))
             if around in (getattr(node, "id", None), getattr(node, "attr", None)):
-                unit.deepest = DEEP  # it calls itself
+                unit.recursive = True
+            if _multiplies(node):
+                unit.products = max(unit.products or 0, level)
             if isinstance(node, Function):
                 around = "" if isinstance(node, ast.Lambda) else node.name
                 unit, level = _Unit(), 0
                 self._units[node] = unit
             for child, deeper in self._children(node, level):
-                unit.deepest = max(unit.deepest, deeper)
                 waiting.append((child, unit, deeper, around))
 
     def _children(self, node: ast.AST, level: int) -> Iterator[tuple[ast.AST, int]]:
@@ -172,6 +176,12 @@ class _Source:
             else:
                 break
         return node
+
+
+def _multiplies(node: ast.AST) -> bool:
+    if isinstance(node, ast.BinOp | ast.AugAssign):
+        return isinstance(node.op, ast.Mult)
+    return isinstance(node, ast.Name | ast.Attribute) and _tail(node) in _MULTIPLYING
 
 
 def _tail(function: ast.expr) -> str:

@@ -23,7 +23,14 @@ OPAQUE_NAMES: Final = {
     "__torch_function__", "__torch_dispatch__", "__import__", "import_module", "methodcaller", "attrgetter",
     "_getframe", "ctypes", "_disable_current_modes", "_pop_mode", "overrides",
 }  # fmt: skip
-OPAQUE_MODULES: Final = {"builtins", "importlib", "ctypes", "inspect", "gc", "base64", "codecs", "marshal", "pickle"}
+OPAQUE_MODULES: Final = {
+    "builtins", "importlib", "ctypes", "inspect", "gc", "base64", "codecs", "marshal", "pickle", "code", "codeop",
+    "runpy", "pkgutil", "pydoc", "ast", "dis", "subprocess", "unittest", "doctest",
+}  # fmt: skip
+OPAQUE_PATHS: Final = {
+    ("sys", "modules"), ("string", "Formatter"), ("types", "FunctionType"), ("types", "CodeType"),
+    ("timeit", "timeit"), ("timeit", "repeat"), ("timeit", "Timer"),
+}  # fmt: skip
 _MODULES: Final = {"nn", "functional", "special", "linalg", "cuda", "jit", "random", "testing", "utils"}
 _METHODS: Final = frozenset(dir(torch.Tensor)) | frozenset(dir(numpy.ndarray))
 _PLAIN: Final = sys.stdlib_module_names - {"operator"}  # builtins among them
@@ -96,7 +103,7 @@ class Reading:
 
     @cached_property
     def depth(self) -> int:
-        """How many loops inside each other the entry can reach."""
+        """In how many loops a product stands that the entry can reach."""
         return loops.depth(self.names, self.entry) if self.names else 0
 
     @property
@@ -133,8 +140,8 @@ class Reading:
                 path[-1] in OPAQUE_BUILTINS or (path[-1] == "getattr" and use.role is not Role.CALLED)
             ):
                 return path[-1]
-            if path[:2] == ("sys", "modules"):
-                return "sys.modules"
+            if path[:2] in OPAQUE_PATHS:
+                return ".".join(path[:2])
             if hidden := next((part for part in path[1:] if part in OPAQUE_NAMES), ""):
                 return hidden
         return next((one for one in use.attributes if one in OPAQUE_NAMES), "")
