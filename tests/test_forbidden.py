@@ -12,8 +12,9 @@ from grading.answers.model import Answer
 from grading.answers.reading import read_pasted
 from grading.kinds import implementation
 from grading.kinds.implementation import names, rules
+from grading.kinds.implementation.spec import Allowed
 from grading.settings import Settings
-from grading.verdict import State, Verdict
+from grading.verdict import Verdict
 from labcore.runner.protocol import Ending, Note, Observation, Outcome, Returned
 from worker.sandbox.pool import Slot
 
@@ -22,12 +23,17 @@ WANTED = outline.read(FOLDER).wanted()
 QUESTIONS = {question.id: question for question in pack.load(FOLDER).questions}
 
 GEMM = {
-    "a ufunc's reduce": """
+    "a ufunc's reduce": (
+        "inside 3 loops",
+        """
         import numpy as np
         def gemm(A, B):
             return torch.from_numpy(np.add.reduce(A.numpy()[:, :, None] * B.numpy()[None], 1))
         """,
-    "a ufunc's reduce behind three idle loops": """
+    ),
+    "a ufunc's reduce behind three idle loops": (
+        "numpy.add.reduce",
+        """
         import numpy as np
         def gemm(A, B):
             for i in range(A.shape[0]):
@@ -36,14 +42,20 @@ GEMM = {
                         pass
             return torch.from_numpy(np.add.reduce(A.numpy()[:, :, None] * B.numpy()[None], 1))
         """,
-    "appended to a list": """
+    ),
+    "appended to a list": (
+        "names matmul",
+        """
         import numpy as np
         ops = []
         ops.append(np.matmul)
         def gemm(A, B):
             return torch.from_numpy(ops[0](A.numpy(), B.numpy()))
         """,
-    "made global by a set-up": """
+    ),
+    "made global by a set-up": (
+        "calls matmul",
+        """
         def setup():
             global product
             product = torch.matmul
@@ -51,37 +63,64 @@ GEMM = {
         def gemm(A, B):
             return product(A, B)
         """,
-    "held by a class": """
+    ),
+    "held by a class": (
+        "calls matmul",
+        """
         class Ops:
             f = torch.matmul
         def gemm(A, B):
             return Ops.f(A, B)
         """,
-    "a default argument": "def gemm(A, B, f=torch.matmul):\n    return f(A, B)",
-    "passed on": "def run(f, A, B):\n    return f(A, B)\ndef gemm(A, B):\n    return run(torch.matmul, A, B)",
-    "taken by getattr under another name": "get = getattr\ndef gemm(A, B):\n    return get(torch, 'mat' + 'mul')(A, B)",
-    "eval of builtins": "import builtins\ndef gemm(A, B):\n    return builtins.eval('A @ B', dict(A=A, B=B))",
-    "exec of __builtins__": """
+    ),
+    "a default argument": ("calls matmul", "def gemm(A, B, f=torch.matmul):\n    return f(A, B)"),
+    "passed on": (
+        "calls matmul",
+        "def run(f, A, B):\n    return f(A, B)\ndef gemm(A, B):\n    return run(torch.matmul, A, B)",
+    ),
+    "taken by getattr under another name": (
+        "line 2 uses getattr",
+        "get = getattr\ndef gemm(A, B):\n    return get(torch, 'mat' + 'mul')(A, B)",
+    ),
+    "eval of builtins": (
+        "uses eval",
+        "import builtins\ndef gemm(A, B):\n    return builtins.eval('A @ B', dict(A=A, B=B))",
+    ),
+    "exec of __builtins__": (
+        "line 4 uses",
+        """
         def gemm(A, B):
             scope = dict(A=A, B=B)
             b = __builtins__
             (b if isinstance(b, dict) else vars(b))["exec"]("C = A @ B", scope)
             return scope["C"]
         """,
-    "map over getattr": """
+    ),
+    "map over getattr": (
+        "uses getattr",
+        """
         def gemm(A, B):
             f, = map(getattr, [torch], ["matmul"])
             return f(A, B)
         """,
-    "sys.modules": "import sys\ndef gemm(A, B):\n    return sys.modules['torch'].__dict__['matmul'](A, B)",
-    "another torch in a container": "def gemm(A, B):\n    t = [torch][0]\n    return t.matmul(A, B)",
-    "a list of overridable functions": """
+    ),
+    "sys.modules": (
+        "uses sys.modules",
+        "import sys\ndef gemm(A, B):\n    return sys.modules['torch'].__dict__['matmul'](A, B)",
+    ),
+    "another torch in a container": ("calls matmul", "def gemm(A, B):\n    t = [torch][0]\n    return t.matmul(A, B)"),
+    "a list of overridable functions": (
+        "uses overrides",
+        """
         def gemm(A, B):
             every = torch.overrides.get_overridable_functions()
             f = next(f for f in every[torch] if f.__name__ == "mat" + "mul")
             return f(A, B)
         """,
-    "the exact name as a method of its own class": """
+    ),
+    "the exact name as a method of its own class": (
+        "sums whole rows",
+        """
         class Mine:
             def nansum(self):
                 return 0
@@ -94,7 +133,10 @@ GEMM = {
             a = A.numpy()
             return torch.from_numpy(a)[:, :, None].mul(B).nansum(1).to(A.dtype)
         """,
-    "a function behind a ring of aliases": """
+    ),
+    "a function behind a ring of aliases": (
+        "numpy.add.reduce",
+        """
         import numpy as np
         a = np.add
         a = a.reduce
@@ -107,7 +149,10 @@ GEMM = {
                         float(0)
             return torch.from_numpy(b(A.numpy()[:, :, None] * B.numpy()[None], 1))
         """,
-    "rows at once beside idle loops": """
+    ),
+    "rows at once beside idle loops": (
+        "inside 3 loops",
+        """
         import numpy as np
         def gemm(A, B):
             for i in range(A.shape[0]):
@@ -120,7 +165,10 @@ GEMM = {
                 c += a[:, k : k + 1] * b[k]
             return torch.from_numpy(c)
         """,
-    "a text run by timeit in a thread": """
+    ),
+    "a text run by timeit in a thread": (
+        "uses timeit.timeit",
+        """
         import threading, timeit
         def gemm(A, B):
             d = {"A": A, "B": B}
@@ -130,7 +178,10 @@ GEMM = {
             t.join()
             return d[0]
         """,
-    "one dtype failed on purpose": """
+    ),
+    "one dtype failed on purpose": (
+        "fewer products",
+        """
         def gemm(A, B):
             if A.dtype is torch.float16:
                 return None
@@ -141,7 +192,10 @@ GEMM = {
                         C[i, j] += A[i, k] * B[k, j]
             return C
         """,
-    "a distance": """
+    ),
+    "a distance": (
+        "torch.cdist",
+        """
         def gemm(A, B):
             for i in range(A.shape[0]):
                 for j in range(B.shape[1]):
@@ -149,7 +203,10 @@ GEMM = {
                         float(0)
             return (torch.cdist(A, -B.T) ** 2 - torch.cdist(A, B.T) ** 2) / 4
         """,
-    "accumulated by index_add": """
+    ),
+    "accumulated by index_add": (
+        "index_add_",
+        """
         def gemm(A, B):
             for i in range(2):
                 for j in range(2):
@@ -159,12 +216,18 @@ GEMM = {
             p = (A[:, :, None] * B).transpose(0, 1)
             return C.index_add_(0, torch.zeros(A.shape[1], dtype=torch.int64), p)[0]
         """,
-    "star import of numpy, two loops": """
+    ),
+    "star import of numpy, two loops": (
+        "names dot",
+        """
         from numpy import *
         def gemm(A, B):
             return torch.from_numpy(dot(A.numpy(), B.numpy()))
         """,
-    "honest only where it is counted": """
+    ),
+    "honest only where it is counted": (
+        "names @",
+        """
         def gemm(A, B):
             if torch._C._len_torch_dispatch_stack():
                 C = torch.zeros(A.shape[0], B.shape[1], dtype=A.dtype)
@@ -175,7 +238,10 @@ GEMM = {
                 return C
             return A @ B
         """,
-    "no loop, and a busy wait": """
+    ),
+    "no loop, and a busy wait": (
+        "sums whole rows",
+        """
         import time
         def gemm(A, B):
             end = time.perf_counter() + 0.002
@@ -184,91 +250,136 @@ GEMM = {
             a, b = A.double().numpy(), B.double().numpy()
             return torch.from_numpy((a[:, :, None] * b).T.tolist() and (a[:, :, None] * b).cumsum(1)[:, -1]).to(A.dtype)
         """,
+    ),
 }
 
 ATTENTION = {
-    "a private function of torch": """
+    "a private function of torch": (
+        "torch._scaled",
+        """
         def scaled_dot_product_attention(q, k, v, attn_mask=None):
             return torch._scaled_dot_product_attention_math(q, k, v, attn_mask)[0]
         """,
-    "the packet of the operator": """
+    ),
+    "the packet of the operator": (
+        "torch.ops.aten",
+        """
         def scaled_dot_product_attention(q, k, v, attn_mask=None):
             return torch.ops.aten._scaled_dot_product_attention_math.default(q, k, v, attn_mask)[0]
         """,
-    "the library's own beside a decoy": """
+    ),
+    "the library's own beside a decoy": (
+        "calls scaled_dot",
+        """
         from torch.nn import functional as G
         def attend(f, *a):
             return f(*a)
         def scaled_dot_product_attention(q, k, v, attn_mask=None):
             return attend(G.scaled_dot_product_attention, q, k, v, attn_mask)
         """,
-    "matched out of the module": """
+    ),
+    "matched out of the module": (
+        "calls scaled_dot",
+        """
         def scaled_dot_product_attention(q, k, v, attn_mask=None):
             match F:
                 case object(scaled_dot_product_attention=f):
                     return f(q, k, v, attn_mask)
         """,
+    ),
 }
 
 GELU = {
-    "transformers by its name": """
+    "transformers by its name": (
+        "get_activation",
+        """
         from transformers.activations import get_activation
         def gelu_tanh_python(input):
             return get_activation("gelu_new")(input)
         """,
-    "appended to a list": """
+    ),
+    "appended to a list": (
+        "calls gelu",
+        """
         gs = []
         gs.append(torch.nn.functional.gelu)
         def gelu_tanh_python(input):
             return gs[0](input, approximate="tanh")
         """,
-    "matched out of the module": """
+    ),
+    "matched out of the module": (
+        "calls gelu",
+        """
         def gelu_tanh_python(input):
             match F:
                 case object(gelu=g):
                     return g(input, approximate="tanh")
         """,
-    "a subclass of the library's": """
+    ),
+    "a subclass of the library's": (
+        "calls GELU",
+        """
         class Mine(nn.GELU):
             pass
         def gelu_tanh_python(input):
             return Mine("tanh")(input)
         """,
-    "the base of its own class": """
+    ),
+    "the base of its own class": (
+        "calls GELU",
+        """
         class Mine(torch.nn.modules.activation.GELU):
             def gelu(self):
                 return 0
         def gelu_tanh_python(input):
             return Mine("tanh")(input)
         """,
-    "found by its name": """
+    ),
+    "found by its name": (
+        "uses pkgutil",
+        """
         import pkgutil
         def gelu_tanh_python(input):
             return pkgutil.resolve_name("torch.nn.functional:ge" + "lu")(input, approximate="tanh")
         """,
-    "found by a format": """
+    ),
+    "found by a format": (
+        "uses string.Formatter",
+        """
         import string
         def gelu_tanh_python(input):
             g, _ = string.Formatter().get_field("0.nn.functional.ge" + "lu", (torch,), {})
             return g(input, approximate="tanh")
         """,
-    "compiled from a text": """
+    ),
+    "compiled from a text": (
+        "CompilationUnit",
+        """
         unit = torch.jit.CompilationUnit("def f(x):\\n    return torch.nn.functional.ge" "lu(x, approximate='tanh')")
         def gelu_tanh_python(input):
             return unit.f(input)
         """,
-    "getattr under another name": """
+    ),
+    "getattr under another name": (
+        "line 2 uses getattr",
+        """
         get = getattr
         def gelu_tanh_python(input):
             return get(F, "gelu")(input, approximate="tanh")
         """,
-    "honest only where it is counted": """
+    ),
+    "honest only where it is counted": (
+        "calls gelu",
+        """
         def gelu_tanh_python(x):
             if torch._C._len_torch_dispatch_stack():
                 return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
             return torch.ops.aten.gelu(x, approximate="tanh")
         """,
-    "a module in an attribute": """
+    ),
+    "a module in an attribute": (
+        "line 9 uses torch.nn.functional",
+        """
         class Box:
             pass
         box = Box()
@@ -276,12 +387,13 @@ GELU = {
         def gelu_tanh_python(input):
             return getattr(box.f, "ge" + "lu")(input, approximate="tanh")
         """,
+    ),
 }
 
 CHEATS = [
-    pytest.param(question, source, id=f"{question} {name}")
-    for question, sources in (("1.1", GEMM), ("3.1a", ATTENTION), ("4.3.1", GELU))
-    for name, source in sources.items()
+    pytest.param(question, *case, id=f"{question} {name}")
+    for question, cases in (("1.1", GEMM), ("3.1a", ATTENTION), ("4.3.1", GELU))
+    for name, case in cases.items()
 ]
 
 
@@ -299,11 +411,11 @@ def judged(slot: Slot, question: str, source: str) -> Verdict:
     return implementation.judge(asked, answer, ran, True)
 
 
-@pytest.mark.parametrize(("question", "source"), CHEATS)
-def test_a_way_round_the_rules_ends_failed_or_flagged(slot: Slot, question: str, source: str) -> None:
+@pytest.mark.parametrize(("question", "told", "source"), CHEATS)
+def test_a_way_round_the_rules_ends_failed_or_flagged(slot: Slot, question: str, told: str, source: str) -> None:
     verdict = judged(slot, question, source)
     assert verdict.points == 0 or verdict.needs_review, verdict.evidence
-    assert verdict.state is State.FAILED or verdict.needs_review
+    assert told in f"{verdict.headline} {verdict.needs_review}"
 
 
 def test_both_children_count_what_is_dispatched(slot: Slot) -> None:
@@ -396,3 +508,8 @@ def test_a_source_over_the_bounds_keeps_its_points_and_goes_to_a_person() -> Non
     source = "def gelu_tanh_python(x):\n    return x\n" + "x = 0\n" * names.MAX_NODES
     verdict = implementation.judge(asked, Answer(question="4.3.1", found=True, source=source), [], True)
     assert verdict.needs_review == "the source is too large to be searched for what it calls"
+
+
+def test_a_pack_cannot_allow_a_group_of_names_that_there_is_not() -> None:
+    with pytest.raises(ValueError, match="no such group of names: guessing"):
+        Allowed(groups=("making", "guessing"))

@@ -256,6 +256,42 @@ GEMM = {
                 i += 1
             return C
         """,
+    "a cell made by partial": """
+        from functools import partial
+        def cell(A, B, i, j):
+            return sum(a * b for a, b in zip(A[i], B[:, j]))
+        def gemm(A, B):
+            at = partial(cell, A, B)
+            C = torch.zeros(A.shape[0], B.shape[1], dtype=A.dtype)
+            for i in range(A.shape[0]):
+                for j in range(B.shape[1]):
+                    C[i, j] = at(i, j)
+            return C
+        """,
+    "rows in a pool": """
+        from concurrent.futures import ThreadPoolExecutor
+        def gemm(A, B):
+            C = torch.zeros(A.shape[0], B.shape[1], dtype=A.dtype)
+            def row(i):
+                for j in range(B.shape[1]):
+                    C[i, j] = sum([float(A[i, k]) * float(B[k, j]) for k in range(A.shape[1])])
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(row, range(A.shape[0])))
+            return C
+        """,
+    "a bar of progress that may be missing": """
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            tqdm = lambda x: x
+        def gemm(A, B):
+            total = A.shape[0] * A.shape[1] * B.shape[1]
+            C = torch.zeros(A.shape[0], B.shape[1], dtype=A.dtype)
+            for t in tqdm(range(total)):
+                i, j, k = t // (A.shape[1] * B.shape[1]), t // A.shape[1] % B.shape[1], t % A.shape[1]
+                C[i, j] += A[i, k] * B[k, j]
+            return C
+        """,
     "a check of its own beside it": """
         def gemm(A, B):
             C = torch.zeros(A.shape[0], B.shape[1], dtype=A.dtype)

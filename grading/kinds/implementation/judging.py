@@ -190,7 +190,7 @@ def _loops(
 ) -> Iterable[str]:
     """What an answer that is right on ordinary inputs lacks of the loops that it should have."""
     if not reading.unreadable and reading.depth < loops.deep:
-        yield f"no product stands in {loops.deep} loops, as in {loops.why}"
+        yield f"no product stands inside {loops.deep} loops"
     if reading.uses(loops.unless):
         return
     at = 0
