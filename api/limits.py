@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.problems import ProblemError
 
 FORM_SLACK_BYTES = 256 * 1024  # boundaries and small fields around the file
-PLAIN_BYTES = 4 * 1024 * 1024  # JSON and simple forms are read whole into memory
+PLAIN_BYTES = 1024 * 1024  # JSON and simple forms are read whole into memory
 ATTEMPTS, ATTEMPT_SECONDS, ADDRESSES = 30, 60.0, 10_000
 
 

@@ -2,9 +2,19 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    model_validator,
+)
 
 from grading.policy import Policy
 from grading.store.tables import GradingState, Role
@@ -30,10 +40,21 @@ Name = Annotated[
 ]
 
 
+MOST_FIELDS = 64
+
+
+def _few(given: Any) -> Any:
+    """Count before anything is looked at: each unknown field would be an error of its own, worded one by one."""
+    if isinstance(given, dict) and len(given) > MOST_FIELDS:
+        raise ValueError(f"more than {MOST_FIELDS} fields are not taken")
+    return given
+
+
 class Given(BaseModel):
     """A body that a client sends: an unknown field is a mistake, not something to pass over."""
 
     model_config = ConfigDict(extra="forbid")
+    _count = model_validator(mode="before")(_few)
 
 
 class Health(BaseModel):
@@ -175,9 +196,10 @@ class LabChanged(LabListed):
 class Pasted(Given):
     """Code, or a written answer, pasted per question."""
 
-    answers: dict[
-        Annotated[str, StringConstraints(max_length=32)], Annotated[str, StringConstraints(max_length=200_000)]
-    ] = Field(min_length=1, max_length=64, examples=[{"1.3": "def gemm_io(N, K, M, B):\n    return 0\n"}])
+    answers: Annotated[
+        dict[Annotated[str, StringConstraints(max_length=32)], Annotated[str, StringConstraints(max_length=200_000)]],
+        BeforeValidator(_few),
+    ] = Field(min_length=1, max_length=MOST_FIELDS, examples=[{"1.3": "def gemm_io(N, K, M, B):\n    return 0\n"}])
 
 
 Reason = Annotated[str, StringConstraints(max_length=200, strip_whitespace=True), AfterValidator(_printable)]

@@ -87,6 +87,18 @@ def test_hostile_json_is_refused_and_never_a_fault_of_ours(world: World) -> None
         assert answer.status_code in (400, 422), (body[:40], answer.text)
 
 
+def test_a_flood_of_fields_is_counted_and_not_worded_one_by_one(world: World) -> None:
+    """An error for each of a hundred thousand fields would keep everybody else waiting."""
+    many = {f"{number:x}": 1 for number in range(20_000)}
+    for path, body in (
+        ("/api/v1/labs/lab1/submissions", {"answers": many}),
+        ("/api/v1/labs/lab1/submissions", {"answers": {"1.3": "x"}, **many}),
+        ("/api/v1/tokens", {"name": "mine", "scopes": ["read"], **many}),
+    ):
+        answer = world.http.post(path, json=body, headers=world.bearer("ann"))
+        assert len(problem(answer, 422).faults) == 1, path
+
+
 def test_text_that_a_database_cannot_hold_is_no_fault_of_ours(world: World) -> None:
     for text in ("x = '\\u0000'", "\\ud83d\\ude00 = 1", "x = 1 # \\u202e\\ufffe"):
         body = f'{{"answers": {{"1.3": "{text}"}}}}'.encode()

@@ -54,7 +54,7 @@ async def hand_in(
     """Hand in a file, or code pasted per question. It is read at once, and refused with a reason if it cannot be."""
     settings = settings_of(request)
     if request.headers.get("content-type", "").startswith("application/json"):
-        texts = _pasted(await request.body())
+        texts = await run_in_threadpool(_pasted, await request.body())
         taken = await intake.receive_pasted(settings, here.lab.id, here.person.user_id, texts)
     else:
         taken = await _file(request, settings, here)
