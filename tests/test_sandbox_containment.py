@@ -12,17 +12,18 @@ from labcore.runner.protocol import Call, Ending, IntegerWanted, Job, Observatio
 from worker.sandbox import profile
 from worker.sandbox.pool import Slot
 
-HONEST = Job("def product(a, b):\n    return a * b\n", "product", (Call((6, 7), IntegerWanted()),), profile="usual")
+HONEST = Job("def product(a, b):\n    return a * b\n", "product", (Call((6, 7), IntegerWanted()),), profile="prompt")
 VERDICT = str(Path(grading.__file__).with_name("verdict.py"))
 
 
 @pytest.fixture(scope="module")
 def slot() -> Iterator[Slot]:
-    """A slot with two rows of limits: one whose wall clock is never met, one to be timed out by."""
+    """A slot with rows of limits: a wall clock never met, one to be timed out by, the second an honest answer has."""
     usual = replace(profile.PROFILES["cpu"], memory_bytes=256 * profile.MIB, file_bytes=16 * profile.MIB)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(profile.PROFILES, "usual", usual)
         patch.setitem(profile.PROFILES, "short", replace(usual, wall_seconds=0.5))
+        patch.setitem(profile.PROFILES, "prompt", replace(usual, wall_seconds=1.0))
         with Slot() as slot:
             yield slot
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from parts import Missing
 
 import grading
 from labcore.runner.protocol import Call, Ending, IntegerWanted, Job
@@ -22,7 +23,7 @@ from worker.sandbox.pool import SPARES, Slot
 REPOSITORY = Path(grading.__file__).parents[1]
 PLAIN_UID = 60999
 HONEST = "def f(a, b): return a * b"
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make this host")
+as_root = pytest.mark.usefixtures("root")
 
 TELL = """
 import json, sys
@@ -58,6 +59,12 @@ with Slot() as slot:
     print("ready", flush=True)
     slot.run(Job("def f():\\n    while True: pass", "f", (Call((), IntegerWanted()),)))
 """
+
+
+@pytest.fixture
+def root() -> None:
+    if os.geteuid() != 0:
+        raise Missing("root", "only root can make hosts of other sorts to try the sandbox on")
 
 
 @as_root

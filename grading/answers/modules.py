@@ -1,10 +1,11 @@
-"""Which modules the sandbox has, as data: an import of any other is left out of a slice."""
+"""Which modules the sandbox has, as data: a child is shown these, and an import of any other is left out of a slice."""
 
 import sys
 
 STANDARD = frozenset(sys.stdlib_module_names)
-QUICK = STANDARD | {"numpy", "torch", "typing_extensions"}  # imported already, or at once
-KNOWN = QUICK | {"sympy", "transformers"}
+PACKAGES = ("numpy", "sympy", "torch", "tqdm", "transformers", "typing_extensions")
+QUICK = STANDARD | {"numpy", "torch", "tqdm", "typing_extensions"}  # imported already, or at once
+KNOWN = STANDARD | {*PACKAGES}
 
 # What everybody writes, for code that is pasted without the notebook's first cell.
 CUSTOMARY = {

@@ -1,4 +1,4 @@
-"""What a child may use and reach, as data: rows of limits, packages it may import, system calls it may make."""
+"""What a child may use and reach, as data: rows of limits, system calls it may make."""
 
 import os
 from functools import cache
@@ -21,9 +21,6 @@ PROFILES = {
         threads=1,
     ),
 }
-
-PACKAGES = ("torch", "numpy", "transformers", "einops", "matplotlib", "pandas", "scipy", "sympy", "tqdm")
-"""Packages that student code may import, with what they require. Nothing else of the environment is in its view."""
 
 FIRST_SLOT_UID = 61000
 """As root, slot n runs under the uid 61000 + n, which no account should have."""

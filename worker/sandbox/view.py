@@ -4,7 +4,7 @@ As a plain user, one bubblewrap makes the view and the namespaces. As root, an o
 neutral paths (the interpreter may lie in a folder that no other user may enter), the slot's own uid is taken inside it,
 and the inner one then does exactly what it does for a plain user.
 
-In the view: the C libraries, the interpreter's standard library, the packages that `profile.PACKAGES` names with what
+In the view: the C libraries, the interpreter's standard library, the packages that `modules.PACKAGES` names with what
 they require, and `labcore.runner`. Not in it: accounts, homes, Rooflab's other packages, packs, data, settings.
 """
 
@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 import labcore.runner
-from worker.sandbox import profile
+from grading.answers import modules
 
 _VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 _HOME = "/opt/python"
@@ -162,7 +162,7 @@ def _interpreter() -> Iterator[tuple[str, str]]:
 
 def _packages() -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
-    waiting = list(profile.PACKAGES)
+    waiting = list(modules.PACKAGES)
     places: dict[str, str] = {}
     while waiting:
         name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
