@@ -5,18 +5,24 @@ import difflib
 import re
 import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from grading.answers.decoding import printable
+from grading.answers.effort import Effort, TooLarge
+from grading.answers.excerpt import whole
 from grading.answers.model import Answer, Wanted
 from grading.answers.notebook import Cell
-from grading.answers.scopes import TooLarge
-from grading.answers.slicing import Program, Slice, is_function_like, with_earlier
+from grading.answers.slicing import Program, Slice
 from grading.answers.statements import Definition, Fault, Statement, leaves, parse, touched
 
 MAX_NAMES = 20
+MAX_NODES = 20_000  # of the syntax tree of one answer's code, as often as they are compiled
+MAX_COMPARED = 10_000  # characters of an earlier definition that is compared with the last one
+MAX_PROSE = 100_000  # characters of a Markdown cell that may be code by a slip
+MAX_PROSE_CELLS = 20
 _RESULTS = {"abs", "float", "int", "len", "max", "min", "pow", "print", "round", "sum"}
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]*+\1[ \t]*+$|\Z)", re.MULTILINE | re.DOTALL)
 
 
 class Code:
@@ -29,13 +35,15 @@ class Code:
         self._wanted = {one.entry: one for one in wanted if one.entry}
         self._notebook = notebook
         self._supplied = supplied
+        self._effort = Effort()
         self._faults: list[Fault] = []
         self._stubs: dict[str, list[Statement]] = {}
         self._stub_trees = {one.entry: [_tree(stub) for stub in one.stubs] for one in self._wanted.values()}
         self._statements: list[Statement] = []
+        self._prose: dict[int, list[Statement]] = {}
         for cell in cells:
             if cell.kind == "code":
-                parsed = parse(cell)
+                parsed = parse(cell, self._effort)
                 self._faults += parsed.faults
                 self._statements += parsed.statements
         self._program = self._made(self._statements)
@@ -44,11 +52,17 @@ class Code:
         """The answer to one question, or why there is none."""
         try:
             return self._found(wanted) or self._in_prose(wanted) or self._nothing(wanted)
-        except (RecursionError, TooLarge):
-            return _not_found(wanted, "The code is too large or nested too deeply to be read.")
+        except TooLarge as large:
+            return _not_found(
+                wanted,
+                f"The code that `{wanted.entry}` needs is too large to be graded: {large}. "
+                "Take long data, tests and copies out of what it uses.",
+            )
+        except RecursionError:
+            return _not_found(wanted, f"The code that `{wanted.entry}` needs is nested too deeply to be read.")
 
     def _made(self, statements: list[Statement]) -> Program:
-        return Program([one for one in statements if not self._is_no_answer(one)], self._supplied)
+        return Program([one for one in statements if not self._is_no_answer(one)], self._effort, self._supplied)
 
     def _is_no_answer(self, statement: Statement) -> bool:
         """Whether the statement only seems to define an entry: a template's stub, or a result under the same name."""
@@ -66,7 +80,7 @@ class Code:
         return self._sliced(wanted, self._program, binders) if binders else None
 
     def _sliced(self, wanted: Wanted, program: Program, binders: list[Statement]) -> Answer:
-        chosen = with_earlier(wanted.entry, binders, len(binders) - 1)
+        chosen = program.with_earlier(wanted.entry, len(binders) - 1)
         last = binders[-1]
         sliced = program.slice(wanted.entry, chosen)
         where = self._where(last)
@@ -86,12 +100,12 @@ class Code:
     def _in_prose(self, wanted: Wanted) -> Answer | None:
         """An answer that sits in a Markdown or raw cell, as happens when a cell's type is changed by a slip."""
         written = re.compile(_definition_of(wanted.entry), re.MULTILINE)
-        for cell in reversed(self._cells):
-            if cell.kind == "code" or not written.search(cell.source):
+        prose = (one for one in reversed(self._cells) if one.kind != "code" and len(one.source) <= MAX_PROSE)
+        for cell in islice((one for one in prose if written.search(one.source)), MAX_PROSE_CELLS):
+            statements = self._parsed_prose(cell)
+            if not any(wanted.entry in one.binds for one in statements):
                 continue
-            statements = [
-                one for text in _code_in(cell.source) for one in parse(Cell(cell.number, "raw", text)).statements
-            ]
+            self._effort.spend(len(self._statements) + len(statements))
             program = self._made(sorted([*self._statements, *statements], key=lambda one: one.order))
             binders = [one for one in program.binders.get(wanted.entry, []) if one.cell.number == cell.number]
             if binders:
@@ -100,6 +114,18 @@ class Code:
                 note = f"Taken from a {kind} cell (cell {cell.number}): change its type to Code."
                 return answer.model_copy(update={"notes": (note, *answer.notes)}) if answer.found else answer
         return None
+
+    def _parsed_prose(self, cell: Cell) -> list[Statement]:
+        """The statements of the code in a Markdown or raw cell, numbered through all its blocks."""
+        if cell.number not in self._prose:
+            found: list[Statement] = []
+            for text in _code_in(cell.source):
+                first = len(found)
+                for one in parse(Cell(cell.number, "raw", text), self._effort).statements:
+                    one.order = (cell.number, first + one.order[1], one.order[2])
+                    found.append(one)
+            self._prose[cell.number] = found
+        return self._prose[cell.number]
 
     def _nothing(self, wanted: Wanted) -> Answer:
         entry = wanted.entry
@@ -124,7 +150,7 @@ class Code:
         names = {
             name
             for name, binders in self._program.binders.items()
-            if name not in self._wanted and any(one.alias is None and is_function_like(one, name) for one in binders)
+            if name not in self._wanted and any(one.alias is None and name in one.functions for one in binders)
         }
         by_plain_name = {_plain(name): name for name in sorted(names)[:2000]}
         near = difflib.get_close_matches(_plain(entry), by_plain_name, n=1, cutoff=0.8)
@@ -151,8 +177,8 @@ class Code:
 
     def _fault(self, entry: str, after: int = 0) -> Fault | None:
         written = re.compile(_definition_of(entry), re.MULTILINE)
-        found = [fault for fault in self._faults if fault.cell.number > after and written.search(fault.text)]
-        return found[-1] if found else None
+        later = (fault for fault in reversed(self._faults) if fault.cell.number > after)
+        return next((fault for fault in later if written.search(fault.text)), None)
 
     def _broken_later(self, wanted: Wanted, last: Statement) -> list[str]:
         fault = self._fault(wanted.entry, after=last.cell.number - 1)
@@ -199,12 +225,23 @@ def _definition_of(entry: str) -> str:
 
 def _several(binders: list[Statement], sliced: Slice) -> list[str]:
     """A note where an earlier, different definition of the same name is left out."""
-    left_out = [one for one in binders if one not in sliced.statements]
-    last = ast.dump(binders[-1].node)
-    cells = sorted({one.cell.number for one in left_out if ast.dump(one.node) != last} - {binders[-1].cell.number})
+    used = set(sliced.statements)
+    last = _comparable(binders[-1])
+    elsewhere = [one for one in binders if one.cell.number != binders[-1].cell.number and one not in used]
+    cells = sorted({one.cell.number for one in elsewhere if last is None or _comparable(one) != last})
     if not cells:
         return []
     return [f"It is also defined in cell {', '.join(map(str, cells[:10]))}: the last definition counts."]
+
+
+def _comparable(statement: Statement) -> str | None:
+    """A definition without its spacing and comments; none for one that is too long to be worth it."""
+    if len(whole(statement)) > MAX_COMPARED:
+        return None
+    try:
+        return ast.dump(statement.node)
+    except (RecursionError, ValueError):  # Python does not write out an integer of more than 4,300 digits
+        return None
 
 
 def _code_in(source: str) -> list[str]:
@@ -242,9 +279,11 @@ def _is_stub(node: ast.stmt, stubs: list[str]) -> bool:
         return False
     if all(_is_gap(one) for one in _without_docstring(node.body)):
         return True
+    if sum(1 for _ in islice(ast.walk(node), MAX_COMPARED)) == MAX_COMPARED:
+        return False
     try:
         return bool(stubs) and _dump(node) in stubs
-    except RecursionError:
+    except (RecursionError, ValueError):
         return False
 
 
@@ -275,6 +314,8 @@ def _compiles(source: str) -> str | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if _to_compile(ast.parse(source)) > MAX_NODES:
+                raise TooLarge(f"it has more than {MAX_NODES:,} parts")
             compile(source, "<answer>", "exec", dont_inherit=True)
     except SyntaxError as error:
         lines = source.split("\n")
@@ -283,6 +324,27 @@ def _compiles(source: str) -> str | None:
     except (RecursionError, MemoryError, ValueError, OverflowError):
         return "the code is nested too deeply or too large."
     return None
+
+
+def _to_compile(tree: ast.Module) -> int:
+    """How many nodes there are to compile: a `finally` counts anew for every way out of its `try`."""
+    nodes = list(islice(ast.walk(tree), MAX_NODES + 1))
+    if len(nodes) > MAX_NODES:
+        return len(nodes)
+    counts: dict[ast.AST, tuple[int, int]] = {}  # nodes, and statements among them that leave a block
+
+    def total(inner: Iterable[ast.AST]) -> tuple[int, int]:
+        pairs = [counts[one] for one in inner]
+        return sum(size for size, _ in pairs), sum(ways for _, ways in pairs)
+
+    for node in reversed(nodes):  # those inside come first
+        size, ways = total(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Try | ast.TryStar):
+            again, more = total(node.finalbody)
+            copies = 1 + ways - more
+            size, ways = size + copies * again, ways + copies * more
+        counts[node] = (size + 1, ways + isinstance(node, ast.Return | ast.Break | ast.Continue))
+    return counts[tree][0]
 
 
 def _bare(text: str) -> str:

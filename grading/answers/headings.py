@@ -1,6 +1,7 @@
 """Written answers: found by their question's heading, since names, cell metadata and positions cannot be relied on."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,18 +10,19 @@ from grading.answers.notebook import Cell
 
 MAX_TEXT = 200_000
 MAX_REGIONS = 500
+MAX_HEADINGS = 5000  # in one document
 
 _HEADING = re.compile(r"^[ \t]{0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^[ \t]*+```.*?(?:^[ \t]*+```|\Z)", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"\b(?:question|bonus)\b[^\d\n]{0,20}(\d+(?:\.\d+)*)", re.IGNORECASE)
+_WORDS = r"your[ \t]++answer[ \t]*+(?:\([^)\n]{0,40}\)[ \t]*+)?"
 _MARKER = re.compile(
-    r"(?:\*\*|__)[ \t]*your[ \t]+answer[ \t]*(?:\([^)\n]{0,40}\))?[ \t]*:?[ \t]*(?:\*\*|__)[ \t]*:?"
-    r"|^[ \t>]*your[ \t]+answer[ \t]*(?:\([^)\n]{0,40}\))?[ \t]*:",
+    rf"(?:\*\*|__)[ \t]*+{_WORDS}(?::[ \t]*+)?(?:\*\*|__)[ \t]*+:?|^[ \t>]*+{_WORDS}:",
     re.IGNORECASE | re.MULTILINE,
 )
 _FILLER = re.compile(
-    r"<!--(?:(?!-->).){0,500}-->|^[ \t]*(?:[-*+][ \t]+)?(?:\d+|[a-z])[.)]"
-    r"|\b(?:your|type|write|enter|put)\b[^.\n]{0,20}\banswer\b(?:[ \t]*here)?|\btodo\b",
+    r"<!--(?:(?!-->).){0,500}-->|^[ \t]*+(?:[-*+][ \t]++)?(?:\d++|[a-z])[.)]"
+    r"|\b(?:your|type|write|enter|put)\b[^.\n]{0,20}\banswer\b(?:[ \t]*+here)?|\btodo\b",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
 
@@ -82,27 +84,36 @@ def _missing(wanted: Wanted, reason: str) -> Answer:
 
 def _regions(cells: Sequence[Cell]) -> list[_Region]:
     """Every question's region, in order. A heading of each Markdown cell is looked for once."""
-    prose = [(cell, _headings(cell.source)) for cell in cells if cell.kind == "markdown"]
+    prose: list[tuple[Cell, list[_Heading]]] = []
+    left = MAX_HEADINGS
+    for cell in cells:
+        if cell.kind == "markdown":
+            prose.append((cell, _headings(cell.source, min(left, MAX_REGIONS))))
+            left -= len(prose[-1][1])
     regions: list[_Region] = []
     for position, (cell, headings) in enumerate(prose):
         for place, heading in enumerate(headings):
             if heading.key is not None and len(regions) < MAX_REGIONS:
                 end = next((later.start for later in headings[place + 1 :] if _ends(heading, later)), None)
-                following = _following(prose[position + 1 :], heading) if end is None else ()
+                following = _following(prose, position + 1, heading) if end is None else ()
                 regions.append(_Region(cell.number, heading.key, cell.source[heading.end : end], following))
     return regions
 
 
-def _headings(source: str) -> list[_Heading]:
+def _headings(source: str, most: int) -> list[_Heading]:
     fences = [match.span() for match in _FENCE.finditer(source)] if "```" in source else []
-    found = []
+    begins = [start for start, _ in fences]
+    found: list[_Heading] = []
     for match in _HEADING.finditer(source):
-        if not any(start <= match.start() < end for start, end in fences):
+        if len(found) == most:
+            break
+        before = bisect_right(begins, match.start()) - 1
+        if before < 0 or match.start() >= fences[before][1]:
             number = _NUMBER.search(match[2])
             bonus = "bonus " if number and re.search(r"\bbonus\b", match[2], re.IGNORECASE) else ""
             key = bonus + number[1] if number else None
             found.append(_Heading(match.start(), match.end(), len(match[1]), match[2][:1].isdigit(), key))
-    return found[:MAX_REGIONS]
+    return found
 
 
 def _ends(question: _Heading, later: _Heading) -> bool:
@@ -110,9 +121,12 @@ def _ends(question: _Heading, later: _Heading) -> bool:
     return later.key is not None or (later.rank < question.rank and (later.rank <= 2 or later.numbered))
 
 
-def _following(prose: Sequence[tuple[Cell, list[_Heading]]], question: _Heading) -> tuple[tuple[int, str], ...]:
+def _following(
+    prose: Sequence[tuple[Cell, list[_Heading]]], first: int, question: _Heading
+) -> tuple[tuple[int, str], ...]:
     found = []
-    for cell, headings in prose:
+    for position in range(first, len(prose)):
+        cell, headings = prose[position]
         end = next((heading.start for heading in headings if _ends(question, heading)), None)
         if cell.source[:end].strip():
             found.append((cell.number, cell.source[:end]))

@@ -6,6 +6,7 @@ a word. Only `cell_type` and the source of each cell are taken, so nothing else 
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -39,18 +40,20 @@ def cells(text: str) -> list[Cell]:
             "not_a_notebook",
             "The file is JSON but no notebook: it has no cells. Hand in the .ipynb that you worked in.",
         )
-    if "cells" not in data:
-        data = _converted(data)
-    listed = data["cells"]
+    listed = (data if "cells" in data else _converted(data))["cells"]
     if not isinstance(listed, list):
         raise Refused("not_a_notebook", "The notebook's list of cells is damaged. Save it again in Jupyter.")
-    if len(listed) > MAX_CELLS:
-        raise Refused("too_large", f"The notebook has more than {MAX_CELLS} cells.")
+    _check_number(listed)
     found = [_cell(number, item) for number, item in enumerate(listed, start=1) if isinstance(item, Mapping)]
     for kinds, limit in ((("code",), MAX_SOURCE), (("markdown", "raw"), MAX_PROSE)):
         if sum(len(cell.source) for cell in found if cell.kind in kinds) > limit:
             raise Refused("too_large", f"The notebook has more than {limit:,} characters of {kinds[0]}.")
     return found
+
+
+def _check_number(cells: list[Any]) -> None:
+    if len(cells) > MAX_CELLS:
+        raise Refused("too_large", f"The notebook has more than {MAX_CELLS:,} cells.")
 
 
 _MARK = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]', re.DOTALL)
@@ -91,8 +94,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """One JSON object. Outputs and attachments go as soon as their cell is complete, so that they never pile up."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
         raise Refused(
             "duplicate_key",
             f"The notebook holds the key {twice[:40]!a} twice in one object. Save it again in Jupyter.",
@@ -111,6 +113,7 @@ def _converted(data: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(sheets, list) or not all(isinstance(sheet, dict) for sheet in sheets):
         raise Refused("not_a_notebook", "The notebook's worksheets are damaged. Save it again in Jupyter.")
     items = [item for sheet in sheets for item in sheet.get("cells") or () if isinstance(item, dict)]
+    _check_number(items)
     sheet = {"cells": [_old_cell(item) for item in items], "metadata": {}}
     old = {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [sheet]}
     try:

@@ -7,11 +7,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-MAX_NODES = 200_000
-
-
-class TooLarge(Exception):
-    """The code has more nodes than anybody writes."""
+from grading.answers.effort import Effort
 
 
 @dataclass(slots=True)
@@ -24,9 +20,9 @@ class Uses:
     sets: set[str] = field(default_factory=set)  # assigned in a function, through a `global` statement
 
 
-def uses(nodes: Sequence[ast.AST]) -> Uses:
+def uses(nodes: Sequence[ast.AST], effort: Effort) -> Uses:
     """The names that these nodes, standing in order at the top level of a module, read from it."""
-    return _Reader().read(nodes)
+    return _Reader(effort).read(nodes)
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +44,8 @@ class _Read:
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, effort: Effort) -> None:
+        self._effort = effort
         self._module = _Scope("module")
         self._stack: list[tuple[ast.AST, _Scope, bool]] = []
         self._reads: list[_Read] = []
@@ -56,12 +53,9 @@ class _Reader:
 
     def read(self, nodes: Sequence[ast.AST]) -> Uses:
         self._push(nodes, self._module)
-        for _ in range(MAX_NODES):
-            if not self._stack:
-                break
+        while self._stack:
+            self._effort.spend(1)
             self._visit(*self._stack.pop())
-        else:
-            raise TooLarge
         for read in self._reads:
             self._resolve(read)
         self._uses.annotations -= self._uses.eager | self._uses.lazy
@@ -159,6 +153,7 @@ class _Reader:
         at: _Scope | None = read.scope
         lazy = False
         while at is not None and at.kind != "module":
+            self._effort.spend(1)
             lazy = lazy or at.lazy
             if read.name in at.declared:
                 break

@@ -5,16 +5,19 @@ Which binding of a name counts is the question here; the rules are in docs/decis
 
 import ast
 import builtins
+from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from grading.answers import excerpt
+from grading.answers.effort import Effort, TooLarge
 from grading.answers.modules import is_known, is_quick
-from grading.answers.scopes import TooLarge, Uses, uses
-from grading.answers.statements import COMPOUND, Definition, Order, Statement, blocks, keeps, leaves, touched
+from grading.answers.scopes import Uses, uses
+from grading.answers.statements import COMPOUND, Definition, Order, Statement, blocks, keeps
 
 MAX_STATEMENTS = 2000  # in one slice
+MAX_BLOCK = 10_000  # statements in one compound statement of which a part is needed
 ALWAYS_THERE = frozenset(dir(builtins)) | {"__name__", "__builtins__"}
 
 
@@ -32,8 +35,9 @@ class Slice:
 class Program:
     """The statements of a document by the names that they bind and change."""
 
-    def __init__(self, statements: Iterable[Statement], supplied: dict[str, str] | None = None) -> None:
+    def __init__(self, statements: Iterable[Statement], effort: Effort, supplied: dict[str, str] | None = None) -> None:
         self.statements = list(statements)
+        self.effort = effort
         self.supplied = supplied or {}
         self.binders: dict[str, list[Statement]] = defaultdict(list)
         self.mutators: dict[str, list[Statement]] = defaultdict(list)
@@ -41,7 +45,10 @@ class Program:
         self.stars: list[Statement] = []
         self.foreign_stars: list[str] = []
         self.future = False
+        self._last_function: dict[str, int] = {}
         self._uses: dict[Statement, Uses] = {}
+        self._imports: dict[str, list[Statement]] = {}
+        self._set_by: dict[str, list[Statement]] | None = None
         for statement in self.statements:
             self._index(statement)
 
@@ -55,70 +62,78 @@ class Program:
                 else:
                     self.foreign_stars.append(excerpt.module_name(statement))
             elif is_known(statement.module):
-                self.binders[next(iter(statement.binds))].append(statement)
+                self._add_binder(next(iter(statement.binds)), statement)
             else:
                 self.foreign[next(iter(statement.binds))] = excerpt.module_name(statement)
             return
         for name in statement.binds:
-            self.binders[name].append(statement)
+            self._add_binder(name, statement)
         for name in statement.mutates:
             self.mutators[name].append(statement)
+
+    def _add_binder(self, name: str, statement: Statement) -> None:
+        self.binders[name].append(statement)
+        if name in statement.functions:
+            self._last_function[name] = len(self.binders[name]) - 1
 
     def uses(self, statement: Statement, needed: set[str]) -> Uses:
         """What the statement reads; of a compound one, only what the parts that are kept read."""
         if statement.alias is not None:
             return Uses()
         if statement.compound:
-            return uses(_kept_parts(statement.node, needed))
+            self.effort.spend(statement.size)
+            return uses(_kept_parts(statement.node, needed), self.effort)
         if statement not in self._uses:
-            self._uses[statement] = uses([statement.node])
+            self._uses[statement] = uses([statement.node], self.effort)
         return self._uses[statement]
+
+    def with_earlier(self, name: str, last: int) -> list[Statement]:
+        """The name's binder at this position, and before it those that count where it is conditional."""
+        binders = self.binders[name]
+        if isinstance(binders[last].node, ast.Import):
+            return self._plain_imports(name)
+        first = last
+        while first > 0 and name not in binders[first].surely:
+            first -= 1
+        return binders[first : last + 1]
+
+    def last_function(self, name: str) -> int | None:
+        """The position of the last binder that makes the name a thing to call or a module."""
+        return self._last_function.get(name)
 
     def setters(self, name: str) -> list[Statement]:
         """Bare calls of functions that set this name through a `global` statement."""
-        found = []
-        for statement in self.statements:
-            match statement.node:
-                case ast.Expr(value=ast.Call(func=ast.Name(id=function))):
-                    defined = [one for one in self.binders.get(function, ()) if isinstance(one.node, Definition)]
-                    if defined and name in self.uses(defined[-1], set()).sets:
-                        found.append(statement)
-        return found
+        if self._set_by is None:
+            self._set_by = self._all_setters()
+        return self._set_by.get(name, [])
 
     def slice(self, name: str, chosen: list[Statement]) -> Slice:
         """All that the chosen statements, which bind the name, need, in notebook order."""
         return _Selection(self, name, chosen).result()
 
+    def _plain_imports(self, name: str) -> list[Statement]:
+        """`import a.b` and `import a.c` both bind `a`, and both may be needed."""
+        if name not in self._imports:
+            plain = [one for one in self.binders[name] if one.alias is not None and isinstance(one.node, ast.Import)]
+            different = {(one.module, one.alias and one.alias.asname): one for one in reversed(plain)}
+            self._imports[name] = list(different.values())
+        return self._imports[name]
 
-def is_function_like(statement: Statement, name: str) -> bool:
-    """Whether the statement makes the name a thing to call or a module, not a value that is set again and again."""
-    if statement.alias is not None:
-        return True
-    for leaf in leaves(statement.node):
-        match leaf:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                if leaf.name == name:
-                    return True
-            case ast.Import() | ast.ImportFrom():
-                if name in touched(leaf)[0]:
-                    return True
-            case ast.Assign(value=ast.Lambda()) | ast.AnnAssign(value=ast.Lambda()):
-                if name in touched(leaf)[0]:
-                    return True
-    return False
-
-
-def with_earlier(name: str, binders: list[Statement], last: int) -> list[Statement]:
-    """The binder at this position, and before it those that count where it is conditional."""
-    first = last
-    while first > 0 and name not in binders[first].surely:
-        first -= 1
-    chosen = binders[first : last + 1]
-    if binders[last].alias is not None and isinstance(binders[last].node, ast.Import):
-        # `import a.b` and `import a.c` both bind `a`, and both may be needed.
-        plain = [one for one in binders if one.alias is not None and isinstance(one.node, ast.Import)]
-        return list({(one.module, one.alias and one.alias.asname): one for one in reversed(plain)}.values())
-    return chosen
+    def _all_setters(self) -> dict[str, list[Statement]]:
+        found: dict[str, list[Statement]] = defaultdict(list)
+        calls: dict[str, list[Statement]] = defaultdict(list)
+        for statement in self.statements:
+            match statement.node:
+                case ast.Expr(value=ast.Call(func=ast.Name(id=function))):
+                    calls[function].append(statement)
+        for function, called in calls.items():
+            defined = [one for one in self.binders.get(function, ()) if isinstance(one.node, Definition)]
+            for name in self.uses(defined[-1], set()).sets if defined else ():
+                self.effort.spend(len(called))
+                found[name] += called
+        for several in found.values():
+            several.sort(key=_order)
+        return found
 
 
 def _kept_parts(node: ast.stmt, needed: set[str]) -> list[ast.AST]:
@@ -151,8 +166,8 @@ class _Needs:
     """What one chosen statement rests on."""
 
     names: set[str]
-    eager: list[Statement] = field(default_factory=list)
-    lazy: list[Statement] = field(default_factory=list)
+    eager: dict[Statement, None] = field(default_factory=dict)
+    lazy: dict[Statement, None] = field(default_factory=dict)
 
 
 class _Selection:
@@ -163,7 +178,7 @@ class _Selection:
         self._entry = chosen
         self._at_call: dict[str, list[Statement]] = {name: self._with_mutators(name, chosen, None)}
         self._needs: dict[Statement, _Needs] = {}
-        self._queue: deque[Statement] = deque()
+        self._queue: dict[Statement, None] = {}
         self._missing: set[str] = set()
         self._starred = False
         self._future = program.future
@@ -171,7 +186,9 @@ class _Selection:
         for statement in self._at_call[name]:
             self._take(statement, name)
         while self._queue:
-            self._follow(self._queue.popleft())
+            statement = next(iter(self._queue))
+            del self._queue[statement]
+            self._follow(statement)
 
     def result(self) -> Slice:
         stars = self._program.stars if self._starred else []
@@ -189,13 +206,15 @@ class _Selection:
         needs = self._needs.get(statement)
         if needs is None:
             if len(self._needs) == MAX_STATEMENTS:
-                raise TooLarge
+                raise TooLarge(f"it has more than {MAX_STATEMENTS:,} statements")
+            if statement.size > MAX_BLOCK:
+                raise TooLarge(f"it stands in a block of more than {MAX_BLOCK:,} statements")
             self._needs[statement] = _Needs({name})
-            self._queue.append(statement)
+            self._queue[statement] = None
         elif name not in needs.names:
             needs.names.add(name)
             if statement.compound:
-                self._queue.append(statement)
+                self._queue[statement] = None
 
     def _follow(self, statement: Statement) -> None:
         needs = self._needs[statement]
@@ -211,15 +230,16 @@ class _Selection:
             else:
                 self._future = True
 
-    def _need(self, name: str, statement: Statement, found: list[Statement], into: list[Statement]) -> None:
+    def _need(self, name: str, statement: Statement, found: list[Statement], into: dict[Statement, None]) -> None:
         if not found and name not in ALWAYS_THERE:
             found = self._program.setters(name)
         if not found:
             self._not_bound(name)
+        self._program.effort.spend(len(found))
         for one in found:
             self._take(one, name)
             if one is not statement:
-                into.append(one)
+                into[one] = None
 
     def _not_bound(self, name: str) -> None:
         if name in self._program.supplied and name not in self._program.foreign:
@@ -232,14 +252,14 @@ class _Selection:
     def _before(self, name: str, statement: Statement) -> list[Statement]:
         """What the name stands for while this statement runs; failing that, what it is made to mean later."""
         binders = self._program.binders.get(name, [])
-        earlier = [position for position, one in enumerate(binders) if one.order < statement.order]
+        earlier = bisect_left(binders, statement.order, key=_order)
         if earlier:
-            return self._with_mutators(name, with_earlier(name, binders, earlier[-1]), statement.order)
+            return self._with_mutators(name, self._program.with_earlier(name, earlier - 1), statement.order)
         if name in statement.binds and statement.compound:
             return [statement]
         if not binders or name in ALWAYS_THERE:
             return []
-        return self._with_mutators(name, with_earlier(name, binders, 0), None)
+        return self._with_mutators(name, self._program.with_earlier(name, 0), None)
 
     def _later(self, name: str, statement: Statement) -> list[Statement]:
         """What the name stands for when a function of this statement is called. One meaning for the whole slice."""
@@ -251,27 +271,25 @@ class _Selection:
         binders = self._program.binders.get(name, [])
         if not binders:
             return []
-        earlier = [position for position, one in enumerate(binders) if one.order[0] <= statement.order[0]]
-        functions = [position for position, one in enumerate(binders) if is_function_like(one, name)]
-        if functions and (not earlier or is_function_like(binders[earlier[-1]], name)):
-            return self._with_mutators(name, with_earlier(name, binders, functions[-1]), None)
-        if earlier:
-            end = (max(statement.order[0], binders[earlier[-1]].order[0]) + 1, 0, 0)
-            return self._with_mutators(name, with_earlier(name, binders, earlier[-1]), end)
+        earlier = bisect_right(binders, statement.order[0], key=_cell) - 1
+        function = self._program.last_function(name)
+        if function is not None and (earlier < 0 or name in binders[earlier].functions):
+            return self._with_mutators(name, self._program.with_earlier(name, function), None)
+        if earlier >= 0:
+            end = (max(statement.order[0], binders[earlier].order[0]) + 1, 0, 0)
+            return self._with_mutators(name, self._program.with_earlier(name, earlier), end)
         if name in ALWAYS_THERE:
             return []
-        return self._with_mutators(name, with_earlier(name, binders, 0), (binders[0].order[0] + 1, 0, 0))
+        return self._with_mutators(name, self._program.with_earlier(name, 0), (binders[0].order[0] + 1, 0, 0))
 
     def _with_mutators(self, name: str, chosen: list[Statement], end: Order | None) -> list[Statement]:
         """The binders and the statements that change the bound thing afterwards. A module's settings are left alone."""
         if not chosen or chosen[-1].alias is not None:
             return chosen
-        after = [
-            one
-            for one in self._program.mutators.get(name, ())
-            if chosen[-1].order < one.order and (end is None or one.order < end) and one not in chosen
-        ]
-        return [*chosen, *after]
+        mutators = self._program.mutators.get(name, [])
+        first = bisect_right(mutators, chosen[-1].order, key=_order)
+        last = len(mutators) if end is None else bisect_left(mutators, end, key=_order)
+        return [*chosen, *mutators[first:last]]
 
     def _in_order(self) -> list[Statement]:
         """Notebook order, except that what a statement needs to run comes before it."""
@@ -295,6 +313,7 @@ class _Selection:
         waiting = deque(self._needs[statement].eager)
         while waiting:
             one = waiting.popleft()
+            self._program.effort.spend(1)
             if one not in found and one is not statement:
                 found[one] = None
                 waiting.extend(self._needs[one].lazy)
@@ -307,8 +326,16 @@ class _Selection:
         while waiting:
             for one in self._needs[waiting.popleft()].eager:
                 if one not in found and one not in chosen and isinstance(one.node, Definition | ast.Assign):
-                    if isinstance(one.node, ast.Assign) and not is_function_like(one, next(iter(one.binds), "")):
+                    if isinstance(one.node, ast.Assign) and not one.functions:
                         continue
                     found[one] = None
                     waiting.append(one)
         return sorted(found, key=lambda one: one.order)
+
+
+def _order(statement: Statement) -> Order:
+    return statement.order
+
+
+def _cell(statement: Statement) -> int:
+    return statement.order[0]

@@ -7,16 +7,18 @@ slip in one line costs only the definition that it stands in. Text is never rewr
 import ast
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from grading.answers.decoding import printable
+from grading.answers.effort import Effort
 from grading.answers.modules import is_known
 from grading.answers.notebook import Cell
 
-MAX_PIECES = 2000
 MAX_PIECE_LINES = 400
 MAX_PIECE_TRIES = 30
+TRY_COSTS = 100  # as much as so many characters
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Order = tuple[int, int, int]
@@ -35,16 +37,18 @@ class Fault:
 
 @dataclass(eq=False, slots=True)
 class Statement:
-    """One top-level statement, or one alias of an import. `lines` are those of its whole cell."""
+    """One top-level statement, or one alias of an import. `lines` are those of its whole cell, in UTF-8."""
 
     cell: Cell
     order: Order
     node: ast.stmt
-    lines: list[str]
+    lines: list[bytes]
     binds: frozenset[str] = frozenset()
     surely: frozenset[str] = frozenset()  # bound whatever branch is taken
     mutates: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()  # made a thing to call or a module, not a value that is set again and again
     alias: ast.alias | None = None
+    size: int = 1  # how many statements are in it, itself counted
 
     @property
     def compound(self) -> bool:
@@ -69,19 +73,25 @@ class Parsed:
 COMPOUND = (ast.If, ast.Try, ast.TryStar, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor, ast.While, ast.Match)
 MUTATORS = {"append", "extend", "insert", "update", "setdefault", "add"}
 
-_HIDDEN = re.compile(r"^[ \t]*#+[ \t]*(BEGIN|END) HIDDEN TESTS", re.MULTILINE)
+_HIDDEN = re.compile(r"[ \t]*+#++[ \t]*+(BEGIN|END) HIDDEN TESTS")
 _PYTHON_CELL_MAGICS = {"time", "timeit", "capture", "prun", "python", "python3", "py"}
 _MAGIC = re.compile(
-    r"^[ \t]*(?:[%!?]|[\w.]+\?{1,2}[ \t]*$|[\w., \t]+=[ \t]*[%!](?!=)"
+    r"^[ \t]*+(?:[%!?]|[\w.]++\?{1,2}[ \t]*+$|[\w., \t]++=[ \t]*+[%!](?!=)"
     r"|(?:pip|pip3|conda|apt|apt-get|wget|cd|ls|pwd|mkdir)[ \t]+[-\w./~])"
 )
 _PIECE = re.compile(r"^(?![ \t\f#)\]}]|(?:else|elif|except|finally)\b)\S")
 
 
-def parse(cell: Cell) -> Parsed:
+def parse(cell: Cell, effort: Effort) -> Parsed:
     """The statements of a code cell, in order."""
     source = cell.source
     hidden = _hidden_lines(source)
+    begins = [first for first, _ in hidden]
+
+    def is_hidden(line: int) -> bool:
+        at = bisect_right(begins, line) - 1
+        return at >= 0 and line <= hidden[at][1]
+
     magic = re.match(r"\s*%%(\w+)", source)
     if magic and magic[1] not in _PYTHON_CELL_MAGICS:
         return Parsed(faults=[Fault(cell, 1, 1, f"the cell is not Python: it begins with %%{magic[1]}", source)])
@@ -92,11 +102,13 @@ def parse(cell: Cell) -> Parsed:
         lines = _without_magics(lines)
         nodes = _attempt(cell, "\n".join(lines), 1)
     if isinstance(nodes, Fault):
-        nodes = list(_pieces(cell, lines, nodes, found.faults))
+        nodes = list(_pieces(cell, lines, nodes, found.faults, effort))
+    encoded = [line.encode(errors="replace") for line in lines]
+    walrus = ":=" in source
     for position, node in enumerate(nodes):
-        if not any(first <= node.lineno <= last for first, last in hidden):
-            found.statements.extend(_statements(cell, position, node, lines))
-    found.faults = [fault for fault in found.faults if not any(first <= fault.line <= last for first, last in hidden)]
+        if not is_hidden(node.lineno):
+            found.statements.extend(_statements(cell, position, node, encoded, walrus))
+    found.faults = [fault for fault in found.faults if not is_hidden(fault.line)]
     return found
 
 
@@ -189,15 +201,16 @@ def _hidden_lines(source: str) -> list[tuple[int, int]]:
     if "HIDDEN TESTS" not in source:
         return []
     ranges, begin = [], 0
-    for match in _HIDDEN.finditer(source):
-        line = source.count("\n", 0, match.start()) + 1
-        if match[1] == "BEGIN":
-            begin = begin or line
-        elif begin:
-            ranges.append((begin, line))
+    lines = source.split("\n")
+    for number, line in enumerate(lines, start=1):
+        match = _HIDDEN.match(line)
+        if match and match[1] == "BEGIN":
+            begin = begin or number
+        elif match and begin:
+            ranges.append((begin, number))
             begin = 0
     if begin:
-        ranges.append((begin, source.count("\n") + 1))
+        ranges.append((begin, len(lines)))
     return ranges
 
 
@@ -266,16 +279,21 @@ def _scan(line: str, open_string: str, depth: int) -> tuple[str, int, bool]:
     return open_string, depth, line.endswith("\\") and not comment
 
 
-def _pieces(cell: Cell, lines: list[str], whole: Fault, faults: list[Fault]) -> Iterator[ast.stmt]:
+def _pieces(cell: Cell, lines: list[str], whole: Fault, faults: list[Fault], effort: Effort) -> Iterator[ast.stmt]:
     """The statements of a broken cell that parse by themselves; what does not is added to the faults."""
     starts = [number for number, line in enumerate(lines) if _PIECE.match(line)]
-    if not starts or len(starts) > MAX_PIECES:
+    if not starts:
         faults.append(whole)
         return
     ends = [*starts[1:], len(lines)]
     at = 0
     while at < len(starts):
-        nodes, taken = _shortest(cell, lines, starts[at : at + MAX_PIECE_TRIES], ends[at : at + MAX_PIECE_TRIES])
+        tried = slice(at, at + MAX_PIECE_TRIES)
+        nodes, taken = _shortest(cell, lines, starts[tried], ends[tried], effort)
+        if nodes is None:
+            rest = "\n".join(lines[starts[at] :])
+            faults.append(Fault(cell, whole.line, whole.column, whole.message, rest))
+            return
         if isinstance(nodes, Fault):
             inside = starts[at] < whole.line <= ends[at]
             faults.append(Fault(cell, whole.line, whole.column, whole.message, nodes.text) if inside else nodes)
@@ -285,47 +303,72 @@ def _pieces(cell: Cell, lines: list[str], whole: Fault, faults: list[Fault]) -> 
         at += taken
 
 
-def _shortest(cell: Cell, lines: list[str], starts: list[int], ends: list[int]) -> tuple[list[ast.stmt] | Fault, int]:
-    """The statements of the fewest pieces that parse together, or what is wrong with the first one alone."""
+def _shortest(
+    cell: Cell, lines: list[str], starts: list[int], ends: list[int], effort: Effort
+) -> tuple[list[ast.stmt] | Fault | None, int]:
+    """The statements of the fewest pieces that parse together, or what is wrong with the first one alone.
+
+    None when too much has been parsed already to go on.
+    """
     first: Fault | None = None
     for taken, end in enumerate(ends, start=1):
         if taken > 1 and end - starts[0] > MAX_PIECE_LINES:
             break
-        nodes = _attempt(cell, "\n".join(lines[starts[0] : end]), starts[0] + 1)
+        text = "\n".join(lines[starts[0] : end])
+        if not effort.may_repair(len(text) + TRY_COSTS):
+            return first, 1
+        nodes = _attempt(cell, text, starts[0] + 1)
         if not isinstance(nodes, Fault):
             return nodes, taken
         first = first or nodes
-    assert first is not None
     return first, 1
 
 
-def _statements(cell: Cell, position: int, node: ast.stmt, lines: list[str]) -> Iterator[Statement]:
+def _statements(cell: Cell, position: int, node: ast.stmt, lines: list[bytes], walrus: bool) -> Iterator[Statement]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         for number, alias in enumerate(node.names):
             name = frozenset({alias.asname or alias.name.partition(".")[0]})
-            yield Statement(cell, (cell.number, position, number), node, lines, name, name, alias=alias)
+            yield Statement(cell, (cell.number, position, number), node, lines, name, name, functions=name, alias=alias)
         return
-    binds, mutates = _all_touched(node)
-    if "(" in lines[node.lineno - 1] or node.end_lineno != node.lineno:
-        binds |= _walrus(node, lines)
+    binds, mutates, functions, size = _all_touched(node)
+    if walrus:
+        binds |= _walrus(node)
     if binds or mutates or isinstance(node, ast.Expr):
         surely = _surely(node) if isinstance(node, COMPOUND) else binds
         yield Statement(
-            cell, (cell.number, position, 0), node, lines, frozenset(binds), frozenset(surely), frozenset(mutates)
+            cell,
+            (cell.number, position, 0),
+            node,
+            lines,
+            frozenset(binds),
+            frozenset(surely),
+            frozenset(mutates),
+            frozenset(functions),
+            size=size,
         )
 
 
-def _all_touched(node: ast.stmt) -> tuple[set[str], set[str]]:
-    binds, mutates = touched(node)
+def _all_touched(node: ast.stmt) -> tuple[set[str], set[str], set[str], int]:
+    """The names that a statement binds, changes and makes functions, anywhere in it, and how many statements it is."""
+    size = 0
+    binds: set[str] = set()
+    mutates: set[str] = set()
+    functions: set[str] = set()
     stack = [node]
     while stack:
         at = stack.pop()
+        size += 1
         if isinstance(at, COMPOUND):
             stack.extend(inner for block in blocks(at) for inner in block)
         more = touched(at)
         binds |= more[0]
         mutates |= more[1]
-    return binds, mutates
+        match at:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Import() | ast.ImportFrom():
+                functions |= more[0]
+            case ast.Assign(value=ast.Lambda()) | ast.AnnAssign(value=ast.Lambda()):
+                functions |= more[0]
+    return binds, mutates, functions, size
 
 
 def _surely(node: ast.stmt) -> set[str]:
@@ -353,9 +396,9 @@ def _in_block(block: list[ast.stmt]) -> set[str]:
     return found
 
 
-def _walrus(node: ast.stmt, lines: list[str]) -> set[str]:
+def _walrus(node: ast.stmt) -> set[str]:
     """Names bound by assignment expressions, outside definitions."""
-    if isinstance(node, Definition) or not any(":=" in line for line in lines[node.lineno - 1 : node.end_lineno]):
+    if isinstance(node, Definition):
         return set()
     found = set()
     stack: list[ast.AST] = [node]
