@@ -57,7 +57,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings.data.mkdir(parents=True, exist_ok=True)
     (settings.data / "tmp").mkdir(mode=0o700, exist_ok=True)
     _ = settings.seed_secret
-    await warm()
+    await warm(settings.readers)
     yield
 
 

@@ -22,6 +22,11 @@ class Settings(BaseSettings):
     secret: str = Field(default="", repr=False, description="seeds hidden cases; empty: made once in the data folder")
     packs: Path | None = Field(default=None, description="folder of packs; empty: the packs that come with Rooflab")
     max_upload_bytes: int = 64 * 1024 * 1024
+    readers: int = Field(
+        default_factory=lambda: max(2, min(8, os.cpu_count() or 2)),
+        ge=2,
+        description="files read at once; those of one person come one after the other",
+    )
     lease_seconds: float = 30.0
     max_attempts: int = 3
     sweep_seconds: float = 10.0

@@ -39,7 +39,7 @@ async def one_process() -> AsyncIterator[None]:
 
 
 async def test_reading_apart_gives_what_reading_here_gives(lab: Path) -> None:
-    await reading.warm()
+    await reading.warm(1)
     assert await reading.read_apart(lab, "lab.py", FOUR) == reading.read(lab, "lab.py", FOUR)
     pasted = {"1.3": SCRIPT}
     assert await reading.read_pasted_apart(pasted, FOUR) == reading.read_pasted(pasted, FOUR)
@@ -84,7 +84,7 @@ def _write() -> None:
 async def test_the_death_of_a_reading_process_costs_a_refusal_and_nothing_else(
     attack: object, lab: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await reading.warm()
+    await reading.warm(1)
     monkeypatch.setattr(reading, "WALL_SECONDS", 1.0)
     with pytest.raises(Refused) as caught:
         await reading._apart(attack)  # type: ignore[arg-type]

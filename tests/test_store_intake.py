@@ -1,14 +1,13 @@
 """What is handed in is recorded with its bytes or not at all, within the lab's rules: on both databases."""
 
 import base64
-import hashlib
 import json
 from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
-from classroom import LAB, minutes, open_course
+from classroom import COURSE, LAB, finish, hand_in, minutes, open_course, taken
 from test_store_blobs import files, full_disk
 
 from grading import intake
@@ -16,7 +15,7 @@ from grading.answers.model import Refused
 from grading.intake import Closed, Received
 from grading.policy import Late, Policy
 from grading.settings import Settings
-from grading.store import blobs, gradings, submissions
+from grading.store import blobs, courses, gradings, submissions
 from grading.store.session import reading, transaction
 from grading.store.tables import Submission
 
@@ -100,27 +99,76 @@ def test_a_lab_that_closes_at_its_due_time_takes_nothing_after(settings: Setting
     assert nothing_is_stored(settings)
 
 
-def test_of_simultaneous_uploads_only_as_many_pass_as_the_limit_allows(settings: Settings, tmp_path: Path) -> None:
-    first, second = open_course(settings.database, students=2, policy=Policy(attempts=2))
-    outcomes: list[str | int] = []
+def all_at_once(settings: Settings, folder: Path, *students: int) -> list[str]:
+    """What becomes of uploads that begin in the same moment: numbers, or why they were refused; sorted."""
+    outcomes: list[str] = []
 
-    async def upload(student: int, content: bytes) -> None:
-        path = tmp_path / hashlib.sha256(content + bytes([student])).hexdigest()
-        path.write_bytes(content)
+    async def upload(student: int, number: int) -> None:
+        path = folder / f"upload{number}"
+        path.write_bytes(SOURCE + b"# %d\n" % number)
         try:
-            outcomes.append((await intake.receive(settings, LAB, student, path, "lab.py")).number)
+            outcomes.append(str((await intake.receive(settings, LAB, student, path, "lab.py")).number))
         except Closed as closed:
             outcomes.append(closed.code)
 
-    async def all_at_once() -> None:
+    async def every() -> None:
         async with anyio.create_task_group() as group:
-            for number in range(6):
-                group.start_soon(upload, first, SOURCE + b"# %d\n" % number)
-            group.start_soon(upload, second, SOURCE)
+            for number, student in enumerate(students):
+                group.start_soon(upload, student, number)
 
-    anyio.run(all_at_once)
-    assert sorted(map(str, outcomes)) == ["1", "1", "2", *["no_attempts_left"] * 4]
-    assert len(files(settings.data / "blobs")) == 3
+    anyio.run(every)
+    return sorted(outcomes)
+
+
+def test_of_simultaneous_uploads_only_as_many_pass_as_the_limit_allows(settings: Settings, tmp_path: Path) -> None:
+    first, second = open_course(settings.database, students=2, policy=Policy(attempts=1))
+    assert all_at_once(settings, tmp_path, first, first, second) == ["1", "1", "no_attempts_left"]
+    assert len(files(settings.data / "blobs")) == 2
+
+
+def test_who_has_two_files_being_read_is_told_to_wait_and_others_are_not(settings: Settings, tmp_path: Path) -> None:
+    first, second = open_course(settings.database, students=2)
+    assert all_at_once(settings, tmp_path, first, first, first, first, second) == ["1", "1", "2", "busy", "busy"]
+    assert receive(settings, first, given(tmp_path)).number == 3
+
+
+def test_who_has_three_submissions_waiting_is_told_to_wait_and_others_are_not(
+    settings: Settings, tmp_path: Path
+) -> None:
+    first, second = open_course(settings.database, students=2)
+    with transaction(settings.database) as session:
+        courses.create_lab(session, id="other", course_id=COURSE, title="Other", pack="lab1", now=minutes(0))
+        old = hand_in(session, first)[0]
+    graded = taken_and_finished(settings)
+    assert graded == old
+    with transaction(settings.database) as session:  # a regrade is none of the student's doing
+        gradings.add(session, old, why="regrade", by_user_id=second, now=minutes(0))
+    for lab in (LAB, "other", LAB):
+        anyio.run(partial(intake.receive, settings, lab, first, given(tmp_path), "lab.py"))
+    with pytest.raises(Closed) as refusal:
+        receive(settings, first, given(tmp_path))
+    assert refusal.value.code == "too_many_waiting"
+    assert "Wait until one of them is graded" in refusal.value.message
+    assert receive(settings, second, given(tmp_path)).number == 1
+    while taken_and_finished(settings) == old:
+        pass  # the regrade, queued first, frees no place
+    assert receive(settings, first, given(tmp_path)).number == 4
+
+
+def test_two_uploads_at_once_cannot_both_be_the_last_that_may_wait(settings: Settings, tmp_path: Path) -> None:
+    (student,) = open_course(settings.database)
+    with transaction(settings.database) as session:
+        hand_in(session, student)
+        hand_in(session, student)
+    assert all_at_once(settings, tmp_path, student, student) == ["3", "too_many_waiting"]
+
+
+def taken_and_finished(settings: Settings) -> str:
+    """Grade what has waited longest; its submission."""
+    with transaction(settings.database) as session:
+        claimed = taken(session, minutes(10**7))
+        assert finish(session, claimed, "5", at=minutes(10**7))
+        return claimed.submission_id
 
 
 def test_a_submission_that_a_fault_of_ours_left_ungraded_uses_up_no_attempt(settings: Settings, tmp_path: Path) -> None:

@@ -84,3 +84,18 @@ def attempts(session: Session, lab_id: str, user_id: int) -> int:
         )
     )
     return found or 0
+
+
+def waiting(session: Session, user_id: int) -> int:
+    """How many gradings of what somebody handed in, in any lab, have not ended yet. A regrade by staff is none."""
+    found = session.scalar(
+        select(func.count())
+        .select_from(Grading)
+        .join(Submission, Submission.id == Grading.submission_id)
+        .where(
+            Submission.user_id == user_id,
+            Grading.by_user_id.is_(None),
+            Grading.state.in_((GradingState.QUEUED, GradingState.RUNNING)),
+        )
+    )
+    return found or 0
