@@ -32,7 +32,7 @@ from grading.kinds.contract import Question
 from grading.kinds.formula.count import Combination
 from grading.kinds.formula.planning import DRAWN, LARGE, PROBE, parts
 from grading.kinds.formula.reading import look
-from grading.kinds.formula.reasons import USED_UP, Hidden
+from grading.kinds.formula.reasons import NOT_A_POLYNOMIAL, NOT_READ_OFF, USED_UP, Hidden
 from grading.kinds.formula.slips import WIDTHS
 from grading.kinds.formula.statements import said, stated
 from grading.polynomial import Polynomial, symbol
@@ -431,8 +431,77 @@ def test_floats_on_the_way_are_told_apart_from_a_wrong_formula() -> None:
         "3.1b", source("3.1b", "int(2.0*B*H*L_q*L_kv*D_h + 0.5*0)", inside="    D_h = D_h * 1.0000000000001\n")
     )
     assert verdict.state in (State.FAILED, State.PARTIAL)
-    verdict = grade("3.1b", source("3.1b", "int(B * H * (L_q / 7) * L_kv * D_h * 14 + 0.5)"))
-    assert (verdict.state, verdict.headline) == (State.PARTIAL, Hidden.ROUNDED)
+    narrow = "import numpy as np\n" + source("3.1b", "int(np.float32(2 * B * H * L_q * L_kv * D_h))")
+    verdict = grade("3.1b", narrow)
+    assert (verdict.state, verdict.points, verdict.headline) == (State.PARTIAL, Decimal("3.20"), Hidden.ROUNDED)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["int(B * H * (L_q / 7) * L_kv * D_h * 14 + 0.5)", "int(4*B*H*L_q*L_kv*D_h / 2)", "int(2.0*B*H*L_q*L_kv*D_h)"],
+)
+def test_a_float_that_is_exact_to_2_to_the_53_passes_with_a_remark(expression: str) -> None:
+    verdict = grade("3.1b", source("3.1b", expression))
+    assert (verdict.state, verdict.points) == (State.PASSED, verdict.out_of), said_in(verdict)
+    assert Hidden.ROUNDED_FAR in verdict.remarks
+
+
+FLOATS = ("int({})", "int(np.float32({}))", "int(np.array({}, dtype=object).astype(np.int64).astype(np.int32))")
+
+
+@pytest.mark.parametrize("wrapped", FLOATS)
+@pytest.mark.parametrize(
+    ("id", "names", "above", "points"),
+    [
+        ("3.1b", ("causal-half",), "", "2"),
+        ("3.2", ("softmax-fused",), "", "2.5"),
+        ("3.2", ("flash",), "# flash attention is assumed\n", "2.5"),
+        ("bonus-3.2", ("softmax-3",), "", "2"),
+        ("3.2", ("softmax-3",), "# softmax: 3 passes\n", "5"),
+    ],
+)
+def test_a_float_never_raises_points_nor_drops_a_review(
+    wrapped: str, id: str, names: tuple[str, ...], above: str, points: str
+) -> None:
+    whole = code(with_choices(id, *names).total)
+    exact = grade(id, source(id, whole, above))
+    text = "import numpy as np\n" + source(
+        id, wrapped.format(f"1.0 * ({whole})" if wrapped == FLOATS[0] else whole), above
+    )
+    verdict = grade(id, text)
+    assert exact.points == Decimal(points) and verdict.points <= exact.points, said_in(verdict)
+    assert exact.needs_review and verdict.needs_review == exact.needs_review
+    assert verdict.diagnosis == exact.diagnosis
+    if verdict.state is not State.FAILED:
+        assert verdict.points == (
+            exact.points if wrapped == FLOATS[0] else min(exact.points, exact.out_of * Decimal("0.8"))
+        )
+
+
+@pytest.mark.parametrize("id", ["3.1b", "3.2"])
+@pytest.mark.parametrize(
+    "trouble", ["raise MemoryError", "raise OverflowError", "return None", "while True: pass", "return 10**5000"]
+)
+def test_no_result_at_large_sizes_is_told_as_that_and_costs_nothing(id: str, trouble: str) -> None:
+    verdict = grade(id, source(id, code(plain(id).total), inside=f"    if L_q > 1000:\n        {trouble}\n"))
+    assert (verdict.state, verdict.points) == (State.PASSED, verdict.out_of), said_in(verdict)
+    assert Hidden.LARGE_UNSEEN in verdict.remarks and Hidden.LARGE_WRAPS not in verdict.remarks
+
+
+def test_what_could_not_be_probed_is_not_called_no_polynomial() -> None:
+    printing = '    r = 4*B*H*(2*L_q*D_h + 2*L_kv*D_h + 7*L_q*L_kv)\n    print(f"{r / 1e6:.2f} MB")\n'
+    verdict = grade("3.2", source("3.2", "r", inside=printing))
+    assert verdict.state is State.PASSED and NOT_READ_OFF in verdict.remarks and NOT_A_POLYNOMIAL not in verdict.remarks
+    assert NOT_A_POLYNOMIAL in grade("3.2", source("3.2", "L_q % 7")).remarks
+
+
+def test_wrong_at_large_sizes_is_right_on_drawn_cases() -> None:
+    verdict = grade("3.1b", source("3.1b", "2*B*H*L_q*L_kv*D_h * (L_q < 1000)"))
+    assert (verdict.state, verdict.points, verdict.headline) == (State.FAILED, 0, Hidden.LARGE_DIFFERS)
+    assert {check.label: check.passed for check in verdict.checks if not check.public} == {
+        "drawn cases": True,
+        "large drawn cases": False,
+    }
 
 
 def test_integers_of_64_bits_are_wide_enough_and_those_of_32_are_not() -> None:

@@ -6,7 +6,7 @@ a probe or a large size does wrong costs nothing unless it returned a wrong numb
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
@@ -16,7 +16,7 @@ from grading.kinds.formula.count import Case, Combination, Values
 from grading.kinds.formula.diagnosis import Finding, find
 from grading.kinds.formula.planning import parts, public_cases
 from grading.kinds.formula.reading import Point, Seen, Trouble, look
-from grading.kinds.formula.reasons import ADVICE_ON_FLOATS, NOT_A_POLYNOMIAL, OF_TROUBLE, USED_UP, Hidden
+from grading.kinds.formula.reasons import ADVICE_ON_FLOATS, NOT_A_POLYNOMIAL, NOT_READ_OFF, OF_TROUBLE, USED_UP, Hidden
 from grading.kinds.formula.slips import folded, shown
 from grading.kinds.formula.spec import Spec
 from grading.kinds.formula.statements import said
@@ -25,7 +25,12 @@ from grading.verdict import Check, Diagnosis, State, Verdict
 from labcore.runner.protocol import Note
 
 PATIENT_FROM: Final = 1 << 24  # an answer that counts by looping may run out of time on public cases this large
+EXACT_FLOATS: Final = 1 << 53  # up to here a float of 64 bits holds every whole number
+DOUBLE_ERROR: Final = 1 << 48  # one part in so many is what a few roundings to 64 bits can do
 FLOAT_ERROR: Final = 1 << 20  # one part in so many is what a few roundings to 32 bits can do
+# What large sizes may show of an answer that is right on small ones: remarks, and slips by their code.
+FORGIVEN: Final = frozenset({Hidden.LARGE_UNSEEN, Hidden.LARGE_WRAPS, Hidden.ROUNDED_FAR})
+COSTLY: Final = {Hidden.ROUNDED: "rounded", Hidden.WRAPS_EARLY: "wraps-early"}
 
 _UNPRINTABLE: Final = re.compile(r"[^\w .,:;()\[\]'’\"<>=+*/-]")
 
@@ -70,7 +75,7 @@ def _judged(
     outcome = _outcome(spec, finding, large, explain, _differing(question, seen))
     remarks = [*answer.notes, *outcome.remarks]
     if formula is None:
-        remarks.append(NOT_A_POLYNOMIAL)
+        remarks.append(NOT_A_POLYNOMIAL if seen.probed else NOT_READ_OFF)
     elif spec.show_formula:
         remarks.append(f"Your function reads as: {shown(spec, formula)}")
         if outcome.explained and finding.equal is None:
@@ -78,24 +83,30 @@ def _judged(
             shape = shown(spec, Polynomial(dict.fromkeys(monomials, 1)))
             remarks.append(f"The expected shape, its coefficients left out: {shape}")
     evidence = {"code": finding.code, "finding": finding.text, "formula": shown(spec, formula) if formula else ""}
-    right = outcome.state if finding.equal else State.FAILED
+    right = State.PASSED if finding.equal else State.FAILED
     checks = _checks(question, seen, right, large)
     return _verdict(question, outcome, checks, tuple(remarks), evidence)
 
 
 def _outcome(spec: Spec, finding: Finding, large: Hidden | None, explain: bool, differing: str) -> _Outcome:
-    if finding.equal is None:
+    equal = finding.equal
+    if equal is None:
         return _different(spec, finding, explain, differing)
-    if large in (Hidden.ROUNDED, Hidden.WRAPS_EARLY):
-        code = "rounded" if large is Hidden.ROUNDED else "wraps-early"
-        share = spec.slips.get(code, Decimal(0))
-        return _Outcome(_state(share), share, large, Diagnosis(code=code, text=large))
     if large is Hidden.LARGE_DIFFERS:
         return _Outcome(State.FAILED, Decimal(0), large, Diagnosis(code="large-differs", text=large))
-    remarks = (large.value,) if large in (Hidden.LARGE_UNSEEN, Hidden.LARGE_WRAPS) else ()
-    if not finding.equal.departures:
-        return _Outcome(State.PASSED, Decimal(1), "Equal to the count asked for.", remarks=(*remarks, *_text(finding)))
-    return _variant(spec, finding, finding.equal, explain, remarks)
+    remarks = (large.value,) if large in FORGIVEN else ()
+    if equal.departures:
+        outcome = _variant(spec, finding, equal, explain, remarks)
+    else:
+        outcome = _Outcome(
+            State.PASSED, Decimal(1), "Equal to the count asked for.", remarks=(*remarks, *_text(finding))
+        )
+    if large in COSTLY:
+        share = min(outcome.share, spec.slips.get(COSTLY[large], Decimal(0)))
+        headline = f"{outcome.headline} {large}" if equal.departures else large
+        diagnosis = outcome.diagnosis or Diagnosis(code=COSTLY[large], text=large)
+        return replace(outcome, state=_state(share), share=share, headline=headline, diagnosis=diagnosis)
+    return outcome
 
 
 def _variant(spec: Spec, finding: Finding, equal: Combination, explain: bool, remarks: tuple[str, ...]) -> _Outcome:
@@ -142,18 +153,21 @@ def _text(finding: Finding) -> tuple[str, ...]:
 def _large(points: Sequence[Point], equal: Combination) -> Hidden:
     """What the large sizes say of an answer that is right on small ones; the worst of them counts."""
     verdicts = {_one_large(point, equal) for point in points if equal.exact_at(point.values)}
-    for hidden in (Hidden.LARGE_DIFFERS, Hidden.WRAPS_EARLY, Hidden.ROUNDED, Hidden.LARGE_WRAPS, Hidden.LARGE_UNSEEN):
-        if hidden in verdicts:
-            return hidden
-    return Hidden.LARGE_AGREES
+    worst_first = (
+        Hidden.LARGE_DIFFERS,
+        Hidden.WRAPS_EARLY,
+        Hidden.ROUNDED,
+        Hidden.ROUNDED_FAR,
+        Hidden.LARGE_WRAPS,
+        Hidden.LARGE_UNSEEN,
+    )
+    return next((hidden for hidden in worst_first if hidden in verdicts), Hidden.LARGE_AGREES)
 
 
 def _one_large(point: Point, equal: Combination) -> Hidden:
     expected = equal.total.at(point.values)
-    if point.trouble is Trouble.TIMED_OUT:
-        return Hidden.LARGE_UNSEEN
     if point.result is None:
-        return Hidden.LARGE_WRAPS if expected >= 1 << 63 else Hidden.LARGE_DIFFERS
+        return Hidden.LARGE_UNSEEN
     error = point.result - expected
     if not error:
         return Hidden.LARGE_AGREES
@@ -161,7 +175,9 @@ def _one_large(point: Point, equal: Combination) -> Hidden:
         return Hidden.WRAPS_EARLY
     if error.denominator == 1 and error.numerator % (1 << 64) == 0 and abs(point.result) <= 1 << 63:
         return Hidden.LARGE_WRAPS
-    return Hidden.ROUNDED if abs(error) * FLOAT_ERROR <= expected else Hidden.LARGE_DIFFERS
+    if abs(error) * FLOAT_ERROR > expected:
+        return Hidden.LARGE_DIFFERS
+    return Hidden.ROUNDED_FAR if expected >= EXACT_FLOATS and abs(error) * DOUBLE_ERROR <= expected else Hidden.ROUNDED
 
 
 def _public_trouble(question: Question, answer: Answer, seen: Seen) -> str | None:
@@ -251,7 +267,7 @@ def _checks(question: Question, seen: Seen, state: State | None, large: Hidden |
         text = Hidden.AGREES if equals else Hidden.WRONG if any(not one.passed for one in made) else Hidden.DIFFERS
         made.append(Check(label="drawn cases", public=False, passed=equals, text=text))
     if large is not None:
-        fine = large not in (Hidden.LARGE_DIFFERS, Hidden.ROUNDED, Hidden.WRAPS_EARLY)
+        fine = large is not Hidden.LARGE_DIFFERS and large not in COSTLY
         made.append(Check(label="large drawn cases", public=False, passed=fine, text=large))
     return tuple(made)
 

@@ -51,6 +51,7 @@ class Seen:
     shown: tuple[Point, ...]
     drawn: tuple[Point, ...]
     large: tuple[Point, ...]
+    probed: bool  # whether every probe gave an integer
     formula: Polynomial | None
     load: Note | None  # what the child with the public cases says of loading the answer, when that failed
 
@@ -70,7 +71,9 @@ def look(spec: Spec, ran: Ran) -> Seen:
                     load = observation.load
             else:
                 hidden.setdefault(call.label, []).append(point)
-    return Seen(tuple(shown), tuple(hidden[DRAWN]), tuple(hidden[LARGE]), _formula(spec, hidden[PROBE]), load)
+    probed = bool(hidden[PROBE]) and all(point.result is not None for point in hidden[PROBE])
+    formula = _formula(spec, hidden[PROBE]) if probed else None
+    return Seen(tuple(shown), tuple(hidden[DRAWN]), tuple(hidden[LARGE]), probed, formula, load)
 
 
 def _point(spec: Spec, call: Call, returned: Returned, observation: Observation) -> Point:
@@ -93,8 +96,6 @@ def _trouble(call: Call, returned: Returned, ending: Ending) -> Trouble | None:
 
 
 def _formula(spec: Spec, probes: Sequence[Point]) -> Polynomial | None:
-    if not probes or any(point.result is None for point in probes):
-        return None
     if not spec.takes_tensors:
         return read_digits(probes[0].result or 0, spec.degrees, UNIT, DIGIT_BITS)
     grid = nodes(spec)

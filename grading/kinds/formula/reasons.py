@@ -14,13 +14,20 @@ class Hidden(StrEnum):
     WRONG = "Wrong on drawn cases too."
     LARGE_AGREES = "Right on large sizes too."
     LARGE_DIFFERS = "Right on small sizes, wrong on large ones."
-    LARGE_UNSEEN = "Large sizes were not reached in time; the small ones decide."
+    LARGE_UNSEEN = (
+        "Large sizes gave no result (time, memory, output or an error); the small ones decide. Count from the sizes, "
+        "not from tensors or loops."
+    )
     LARGE_WRAPS = (
         "Beyond 2^63 the result wraps around: 64-bit integers were used. No model is that large, so it stands."
     )
+    ROUNDED_FAR = (
+        "Beyond 2^53 the result is a little off: a float takes part on the way (/, 2.0, math.pow). No model is that "
+        "large, so it stands; // and whole numbers are exact at every size."
+    )
     ROUNDED = (
-        "Right on small sizes, a little off on large ones: a float takes part on the way (/, 2.0, math.pow), and "
-        "floats are exact only to 2^53. Use // and whole numbers."
+        "Right on small sizes, a little off on large ones: a float of few bits takes part on the way. Use // and whole "
+        "numbers."
     )
     WRAPS_EARLY = "Right on small sizes, wrapped around beyond 2^31: 32-bit integers were used on the way."
     NOT_LOADED = "The code could not be loaded a second time, for the drawn cases."
@@ -50,5 +57,9 @@ USED_UP: Final = (
 )
 NOT_A_POLYNOMIAL: Final = (
     "Your function is not a polynomial in the sizes, as far as could be read off: judged on cases."
+)
+NOT_READ_OFF: Final = (
+    "Your function's formula could not be read off (it gave no integer at the very large sizes that are tried for "
+    "that): judged on cases."
 )
 ADVICE_ON_FLOATS: Final = "A count is a whole number: use // in place of / and integers in place of floats."
