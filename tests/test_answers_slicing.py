@@ -211,6 +211,17 @@ def test_comments_travel_with_the_definition() -> None:
     assert answer.definition in answer.source
 
 
+def test_a_comment_one_blank_line_above_is_still_directly_above() -> None:
+    definition = "# causal\n\ndef f(x):\n    return x"
+    assert answer_in(f"x = 1\n# far away\n\n\n{definition}").definition == definition
+
+
+def test_a_star_of_the_courses_module_supplies_what_every_notebook_counts_on() -> None:
+    answer = answer_in("from utils import *", "def f(x):\n    return int(np.prod(torch.ones(2, 3).shape)) + x")
+    assert (answer.missing, run(answer)(1)) == ((), 7)
+    assert answer_in("def f(x):\n    return np.prod(x)").missing == ("np",)
+
+
 def test_the_definition_shows_what_an_assignment_wraps() -> None:
     answer = answer_in("import torch", "# fused softmax\ndef fast(x): return x", "f = torch.compile(fast)")
     assert answer.definition == "# fused softmax\ndef fast(x): return x\nf = torch.compile(fast)"

@@ -43,6 +43,8 @@ def text(statement: Statement, needed: set[str]) -> str:
     if shared or not _BLANK_OR_COMMENT.fullmatch(lines[last - 1], node.end_col_offset or 0):
         return _span(lines, first, node.col_offset, last, node.end_col_offset or 0)
     if isinstance(node, Definition):
+        if first > 2 and not lines[first - 2].strip() and lines[first - 3].startswith(b"#"):
+            first -= 1  # one blank line between a comment and its definition is a matter of style
         while first > 1 and lines[first - 2].startswith(b"#"):
             first -= 1
         last = _with_comments_below(lines, last)

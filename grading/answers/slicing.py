@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from grading.answers import excerpt
 from grading.answers.effort import Effort, TooLarge
-from grading.answers.modules import is_known, is_quick
+from grading.answers.modules import CUSTOMARY, is_known, is_quick
 from grading.answers.scopes import Uses, uses
 from grading.answers.statements import COMPOUND, Definition, Order, Statement, blocks, keeps
 
@@ -38,7 +38,7 @@ class Program:
     def __init__(self, statements: Iterable[Statement], effort: Effort, supplied: dict[str, str] | None = None) -> None:
         self.statements = list(statements)
         self.effort = effort
-        self.supplied = supplied or {}
+        self.supplied: dict[str, str] = {}
         self.binders: dict[str, list[Statement]] = defaultdict(list)
         self.mutators: dict[str, list[Statement]] = defaultdict(list)
         self.foreign: dict[str, str] = {}
@@ -51,6 +51,8 @@ class Program:
         self._set_by: dict[str, list[Statement]] | None = None
         for statement in self.statements:
             self._index(statement)
+        # What a star of the course's own module brings is not known, but a lab's notebook counts on these.
+        self.supplied = supplied or (CUSTOMARY if self.foreign_stars else {})
 
     def _index(self, statement: Statement) -> None:
         if statement.alias is not None:
