@@ -10,6 +10,9 @@ from grading.polynomial import Polynomial
 _HALF_CREDIT: Final = Decimal("0.5")
 _NO_READING: Final = "".join(rf"(?<!{word} )" for word in ("read", "read the", "load the", "add the", "adding the"))
 _CAUSAL: Final = (
+    # What is left out here states the assumption: this pattern comes first, so that no other finds a denial in it.
+    r"\b(?:\w+n['’]t (?:need|count|comput\w+|read)|not (?:need\w*|count\w*|comput\w+|read)|skip\w*|omit\w*|drop\w*|"
+    r"masked)\b.{0,20}\b(?:upper|half|future)\b(?:.{0,20}\b(?:half|triang\w*)\b)?",
     rf"{_NO_READING}\bcausal(?! mask (?:is |are )?(?:read|load|add))",
     r"\b(?:lower|upper)[- ]?triang",
     r"\bhalf\b.{0,40}\b(?:scores?|attention|positions?|pairs?|matrix)\b",

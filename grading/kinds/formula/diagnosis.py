@@ -11,22 +11,24 @@ from typing import Final
 from grading.kinds.formula.count import Combination, Count
 from grading.kinds.formula.slips import Points, Slip, Slips, agrees, lowered, shown, told
 from grading.kinds.formula.spec import Spec
-from grading.kinds.formula.statements import Said, stated
+from grading.kinds.formula.statements import Said, stated, touching
 from grading.polynomial import Polynomial
 
 MOST_READINGS: Final = 8
+MOST_ANNOUNCED: Final = 8  # words that fit several choices announce each; trying them all would be work without bound
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What was found. `equal` is the count that the answer equals, if any; `clear` the departures that are stated.
 
-    `code` and `text` say how it differs (empty for an equal one without anything to say); `close` tells whether that
-    compares with the reference, and `share` is what the pack gives for an excusable slip.
+    `heard` are all sentences that speak of its assumptions, for staff. `code` and `text` say how it differs (empty for
+    an equal one without anything to say); `close` tells whether that compares with the reference.
     """
 
     equal: Combination | None = None
     clear: Mapping[str, str] = field(default_factory=dict)
+    heard: tuple[str, ...] = ()
     code: str = ""
     text: str = ""
     close: bool = False
@@ -43,18 +45,18 @@ def find(spec: Spec, count: Count, points: Points, formula: Polynomial | None, s
     ranked = sorted(((_unsaid(one, said), len(one.departures), place) for place, one in enumerate(equal)))
     if ranked and ranked[0][0] == 0:
         best = equal[ranked[0][2]]
-        return Finding(best, stated(said, best))
+        return Finding(best, stated(said, best), touching(said, best))
     slips = Slips(spec, count, points)
     found = _likeliest(slips.of(count.plain))
     level = [equal[place] for cost, _, place in ranked if cost == ranked[0][0]][:2]
     if ranked and (ranked[0][0] == 1 or (not found and ranked[0][0] <= spec.unstated_most)):
-        return _unstated(level, stated(said, level[0]), found)
+        return _unstated(level, said, found)
     if found:
         return _slipped(found)
     if further := _further(spec, count, slips, said):
         return further
     if level:
-        return _unstated(level, stated(said, level[0]), [])
+        return _unstated(level, said, [])
     return _by_monomials(spec, count, formula) or _far(spec)
 
 
@@ -62,14 +64,14 @@ def _unsaid(combination: Combination, said: tuple[Said, ...]) -> int:
     return len(combination.departures) - len(stated(said, combination))
 
 
-def _unstated(level: list[Combination], clear: Mapping[str, str], slips: list[Slip]) -> Finding:
+def _unstated(level: list[Combination], said: tuple[Said, ...], slips: list[Slip]) -> Finding:
     titles = ", or with ".join(" and ".join(choice.title for choice in one.departures) for one in level)
     text = f"This equals the count with {titles}. If that is what you assume, say so in a comment above the function."
     if slips:
         text += f" If not: {lowered(told(slips))}"
     names = "|".join("+".join(choice.name for choice in one.departures) for one in level)
     codes = "|".join([f"variant:{names}", *(slip.code for slip in slips)])
-    return Finding(level[0], clear, codes, text, close=True)
+    return Finding(level[0], stated(said, level[0]), touching(said, level[0]), codes, text, close=True)
 
 
 def _slipped(slips: list[Slip], lead: str = "") -> Finding:
@@ -80,7 +82,7 @@ def _slipped(slips: list[Slip], lead: str = "") -> Finding:
 def _further(spec: Spec, count: Count, slips: Slips, said: tuple[Said, ...]) -> Finding | None:
     """One slip beside assumptions that are stated, or beside one that is not; else two slips."""
     others = [one for one in count.combinations(spec.combine) if one.departures]
-    announced = [one for one in others if said and not _unsaid(one, said)]
+    announced = [one for one in others if said and not _unsaid(one, said)][:MOST_ANNOUNCED]
     for base in announced:
         lead = "With what your comments state"
         if found := _likeliest(slips.of(base)):

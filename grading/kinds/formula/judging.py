@@ -120,13 +120,14 @@ def _variant(spec: Spec, finding: Finding, equal: Combination, explain: bool, re
             headline += " The question asks for something else, so a person will look at it."
         review = f"Equal to the count with {title}, on a stated assumption: {quotes}"
         return _Outcome(_state(share), share, headline, Diagnosis(code=code, text=headline), False, review, remarks)
+    heard = "".join(f" “{sentence}”" for sentence in finding.heard)
     left = [choice for choice in equal.departures if choice.name not in finding.clear]
     share = min(spec.unstated if choice.unstated is None else choice.unstated for choice in left)
     if not explain:
-        review = "Rests on an assumption that no comment states clearly."
+        review = f"Rests on an assumption that no comment states clearly.{heard}"
         return _Outcome(_state(share), share, USED_UP, None, False, review, remarks)
     diagnosis = Diagnosis(code=finding.code, text=finding.text)
-    review = f"Equal to the count with {title}, but no comment states that clearly."
+    review = f"Equal to the count with {title}, but no comment states that clearly.{heard}"
     return _Outcome(_state(share), share, finding.text, diagnosis, True, review, remarks)
 
 

@@ -28,9 +28,27 @@ _TURNED: Final = re.compile(
 _TURNED_AFTER: Final = re.compile(
     r"^[\s\w=]{0,24}?\b(?:not|never|\w+n['’]t|ignored|excluded|omitted|skipped|left out|false|no|none)\b", re.IGNORECASE
 )
-_CLAUSE_END: Final = re.compile(r"[,;:()]|\b(?:but|though|because|since|so)\b", re.IGNORECASE)
+_CLAUSE_END: Final = re.compile(
+    r"[,;:()\n]|\b(?:but|though|because|since|so|and(?= (?:is|are|was|were|do|does|we|it|they)\b))\b", re.IGNORECASE
+)
 _HALF_CLAUSE_END: Final = re.compile(_CLAUSE_END.pattern + r"|\band\b", re.IGNORECASE)
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+|\n\s*\n")
+_NAMED_AFTER: Final = re.compile(
+    r"\s*[:(=]\s*(?:(?:is|are)\s+)?(?:not|never|none|ignored|excluded|omitted|skipped|left out|0)\b", re.IGNORECASE
+)
+_LIST_GOES_ON: Final = re.compile(r"[,/&+]|\b(?:and|or|nor)\b", re.IGNORECASE)
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+")
+_BULLET: Final = re.compile(r"\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
+# A line that ends in such a word, or a next one that begins so, is wrapped: the sentence goes on.
+_OPEN: Final = re.compile(
+    r"(?:,|\b(?:the|an?|of|and|or|nor|not|no|any|all|each|every|is|are|be|that|than|as|in|on|at|to|by|for|from|with|without|we|do|"
+    r"only|(?:count|need|omit|skip)s?|(?:assum|tak|mak|us|ignor|exclud)(?:es?|ing)|(?:count|omitt|skipp)ing)|\w+n['’]t)$",
+    re.IGNORECASE,
+)
+_GOES_ON: Final = re.compile(
+    r"(?:and|or|nor|not|is|are|was|were|be|that|which|as|in|on|at|to|by|of|for|from|with|without|takes?|needs?|makes?|uses?|"
+    r"does|do|counts?|counted|reads?|writes?|written|passes|times)\b"
+)
+WRAPPED_FROM: Final = 60  # characters: a line this long is taken for wrapped wherever the next one begins small
 _STRING: Final = re.compile(r"^[A-Za-z]{0,2}('''|\"\"\"|'|\")(.*)\1$", re.DOTALL)
 _SILENT: Final = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.ENCODING})
 _OPENERS: Final = frozenset({tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT})
@@ -40,7 +58,8 @@ _OPENERS: Final = frozenset({tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 class Said:
     """One place where a sentence touches an assumption: the choices that its words fit, and whether it denies them.
 
-    `doubtful` means that a negation stands beyond an "and", where it may or may not reach: "ignore norms and rope".
+    `doubtful` means that a negation may or may not reach: one beyond an "and" ("ignore norms and rope"), or at the end
+    of a list ("norms, rope and softmax are not counted"). It settles nothing, either way.
     """
 
     axis: str
@@ -63,32 +82,47 @@ def said(question: Question, answer: Answer, axes: Sequence[Axis]) -> tuple[Said
     """Everything that the student's own sentences say about the assumptions."""
     course = {sentence.casefold() for stub in question.stubs for sentence in _sentences(stub)}
     own = (sentence for sentence in _sentences(answer.definition) if sentence.casefold() not in course)
-    return tuple(one for sentence in own for axis in axes for one in _about(axis, sentence))
+    first: dict[tuple[str, frozenset[str], bool, bool], Said] = {}  # of many alike one is enough: work stays bounded
+    for sentence in own:
+        for axis in axes:
+            for one in _about(axis, sentence):
+                first.setdefault((one.axis, one.choices, one.denied, one.doubtful), one)
+    return tuple(first.values())
 
 
 def stated(statements: Iterable[Said], combination: Combination) -> dict[str, str]:
     """Which of the combination's departures are clearly stated: the choice's name and the sentence, quoted.
 
-    Nothing is clear where any sentence contradicts what the formula does: comments stuffed with every known assumption
-    state none.
+    Nothing is clear where any sentence contradicts what the formula does, and an assumption is not where a doubtful one
+    speaks of another choice: comments stuffed with every known assumption state none.
     """
-    statements = tuple(statements)
     departed = {choice.name for choice in combination.departures}
-    clear: dict[str, str] = {}
+    clear: dict[str, tuple[str, str]] = {}
+    unsettled: set[str] = set()
     for one in statements:
         name = combination.chosen[one.axis].name
-        if name in one.choices:
-            if one.denied and name in departed:
+        if one.doubtful:
+            if name not in one.choices:
+                unsettled.add(one.axis)
+        elif name not in one.choices:
+            if not one.denied:
                 return {}
-            if not one.denied and name in departed:
-                clear.setdefault(name, quoted(one.sentence))
-        elif not one.denied and not one.doubtful:
-            return {}
-    return clear
+        elif name in departed:
+            if one.denied:
+                return {}
+            clear.setdefault(name, (one.axis, quoted(one.sentence)))
+    return {name: sentence for name, (axis, sentence) in clear.items() if axis not in unsettled}
+
+
+def touching(statements: Iterable[Said], combination: Combination) -> tuple[str, ...]:
+    """The sentences that speak of the combination's assumptions, clearly or not, quoted."""
+    axes = {axis for axis, choice in combination.chosen.items() if choice in combination.departures}
+    return tuple(dict.fromkeys(quoted(one.sentence) for one in statements if one.axis in axes))
 
 
 def quoted(sentence: str) -> str:
-    """A student's sentence, short enough to be shown."""
+    """A student's sentence on one line, short enough to be shown."""
+    sentence = sentence.replace("\n", " / ")
     return sentence if len(sentence) <= QUOTED else sentence[: QUOTED - 1] + "…"
 
 
@@ -97,10 +131,18 @@ def _about(axis: Axis, sentence: str) -> Iterator[Said]:
     for choice in axis.choices:
         for pattern in choice.says:
             patterns.setdefault(pattern, set()).add(choice.name)
-    for pattern, choices in patterns.items():
+    spoken: dict[frozenset[str], list[tuple[int, int]]] = {}
+    for pattern, names in patterns.items():
+        choices = frozenset(names)
+        spans = spoken.setdefault(choices, [])
         for match in re.finditer(pattern, sentence, re.IGNORECASE):
-            denied = _denied(sentence, match, _HALF_CLAUSE_END)
-            yield Said(axis.name, frozenset(choices), sentence, denied, denied or _denied(sentence, match, _CLAUSE_END))
+            start, end = match.span()
+            if any(start < other_end and other_start < end for other_start, other_end in spans):
+                continue  # an earlier pattern of the same choice has spoken for this place
+            spans.append((start, end))
+            denied = _denied(sentence, match, _HALF_CLAUSE_END) or bool(_NAMED_AFTER.match(sentence, end))
+            doubtful = not denied and (_denied(sentence, match, _CLAUSE_END) or _denied_with_a_list(sentence, match))
+            yield Said(axis.name, choices, sentence, denied, doubtful)
 
 
 def _denied(sentence: str, match: re.Match[str], end: re.Pattern[str]) -> bool:
@@ -111,14 +153,47 @@ def _denied(sentence: str, match: re.Match[str], end: re.Pattern[str]) -> bool:
     return bool(_TURNED.search(near) or _TURNED_AFTER.search(after))
 
 
+def _denied_with_a_list(sentence: str, match: re.Match[str]) -> bool:
+    """Whether a match of one word begins a list that ends in a denial: "norms and rope are not counted"."""
+    after = sentence[match.end() :]
+    if " " in match[0].strip() or not _LIST_GOES_ON.match(after.lstrip()):
+        return False
+    for item in filter(str.strip, _LIST_GOES_ON.split(after)):
+        first, _, rest = item.strip().partition(" ")
+        if _TURNED_AFTER.search(rest) and not _TURNED.match(first):
+            return True
+        if len(rest.split()) > 1:
+            return False
+    return False
+
+
 def _sentences(text: str) -> list[str]:
     found: list[str] = []
     for block in _blocks(text):
-        for sentence in _SENTENCE_END.split(block):
-            flat = " ".join(sentence.split())[:LONGEST_SENTENCE]
-            if flat:
-                found.append(flat)
+        for item in _items(block):
+            for sentence in _SENTENCE_END.split(item):
+                if flat := sentence.strip()[:LONGEST_SENTENCE]:
+                    found.append(flat)
     return found[:MOST_SENTENCES]
+
+
+def _items(block: str) -> Iterator[str]:
+    """Paragraphs and items of lists. A line's end stays one where it ends a clause, and is a blank elsewhere."""
+    item = last = ""
+    for line in block.split("\n"):
+        bare = " ".join(_BULLET.sub("", line, count=1).split())
+        if not bare or _BULLET.match(line):
+            if item:
+                yield item
+            item = bare
+        elif not item:
+            item = bare
+        else:
+            wrapped = _OPEN.search(last) or (bare[0].islower() and (len(last) >= WRAPPED_FROM or _GOES_ON.match(bare)))
+            item += (" " if wrapped else "\n") + bare
+        last = bare
+    if item:
+        yield item
 
 
 def _blocks(text: str) -> Iterator[str]:

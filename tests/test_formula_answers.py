@@ -1,0 +1,100 @@
+"""Answers as students write them, each with the verdict that it deserves."""
+
+from decimal import Decimal
+
+import pytest
+from formula_world import code, grade, said_in, source, with_choices
+
+S = "B*H*L_q*L_kv"
+
+
+def io(passes: object, more: str = "") -> str:
+    return f"4*(2*B*H*L_q*D_h + 2*B*H*L_kv*D_h + {passes}*{S}{more})"
+
+
+def variant(id: str, *names: str) -> str:
+    return code(with_choices(id, *names).total)
+
+
+# question, what is said above the function, what it returns, the points, and whether a person looks
+ANSWERS = {
+    "a product forgotten, in floats": ("3.1b", "", f"int(1.0*{S}*D_h)", "2", True),
+    "a division that is exact": ("3.1b", "", f"int(4*{S}*D_h/2)", "4", False),
+    "softmax forgotten, in floats": ("3.2", "", "int(4.0*B*H*(2*L_q*D_h + 2*L_kv*D_h + 2*L_q*L_kv))", "2.5", True),
+    # Lists and lines
+    "a numbered list": ("3.2", "# Assumptions:\n# 1. no mask read\n# 2. softmax: 3 passes\n", io(5), "5", True),
+    "a list with a denial first": ("3.2", "# - ignore the scaling\n# - softmax in 3 passes\n", io(5), "5", True),
+    "lines without bullets": ("3.2", "# ignore the scaling\n# softmax in 3 passes\n", io(5), "5", True),
+    "a mask denied first": ("3.2", "# no mask is used\n# softmax needs 3 passes over the scores\n", io(5), "5", True),
+    "a wrapped denial": ("3.2", "# we do not assume\n# softmax in 3 passes\n", io(5), "4", True),
+    "a denied list": (
+        "bonus-3.1",
+        "# K/V projected for all kv_len tokens. RMSNorm, RoPE and softmax are not counted.\n",
+        variant("bonus-3.1", "kv-all"),
+        "2.5",
+        True,
+    ),
+    "a denied list of bullets": (
+        "bonus-3.1",
+        "# - do not count norm/rope/softmax\n# - K/V projected for all kv_len\n",
+        variant("bonus-3.1", "kv-all"),
+        "2.5",
+        True,
+    ),
+    "what is left out, after a colon": (
+        "bonus-3.1",
+        "# RoPE: ignored\n# K/V projected for all kv_len\n",
+        variant("bonus-3.1", "kv-all"),
+        "2.5",
+        True,
+    ),
+    "a denied list asserts nothing": (
+        "bonus-3.1",
+        "# RMSNorm, RoPE and softmax are not counted.\n",
+        variant("bonus-3.1", "norm-1"),
+        "2",
+        True,
+    ),
+    "the half that is not needed": (
+        "3.2",
+        "# Causal: we don't need the upper half of the scores\n",
+        f"4*(2*B*H*L_q*D_h + 2*B*H*L_kv*D_h + 7*({S}//2))",
+        "5",
+        True,
+    ),
+    "the triangle that is skipped": (
+        "3.1b",
+        "# Causal attention: we skip the upper triangle\n",
+        f"{S}*D_h",
+        "4",
+        True,
+    ),
+    "a fused projection under a denial": (
+        "bonus-3.2",
+        "# norms and RoPE are ignored\n# QKV fused: input read once\n",
+        variant("bonus-3.2", "input-once"),
+        "2.5",
+        True,
+    ),
+}
+# A comment that touches every assumption, so that one of them must fit.
+STUFFED = {
+    "each beyond a denial": "".join(f"# never dropout and softmax takes {n} passes.\n" for n in ("2", "3", "five")),
+    "each in a clause of its own": "# softmax takes 2 passes, softmax takes 3 passes\n",
+    "each on a line": "# softmax takes 2 passes\n# softmax takes 3 passes\n# softmax is fused\n",
+    "one clear, one doubtful": "# softmax takes 3 passes\n# never dropout and softmax takes 2 passes.\n",
+}
+
+
+@pytest.mark.parametrize(("id", "above", "expression", "points", "review"), ANSWERS.values(), ids=ANSWERS)
+def test_an_answer_gets_what_it_deserves(id: str, above: str, expression: str, points: str, review: bool) -> None:
+    verdict = grade(id, source(id, expression, above))
+    assert (verdict.points, verdict.needs_review is not None) == (Decimal(points), review), said_in(verdict)
+
+
+@pytest.mark.parametrize("above", STUFFED.values(), ids=STUFFED)
+def test_stuffed_comments_state_nothing_and_staff_read_them(above: str) -> None:
+    verdict = grade("3.2", source("3.2", io(5), above))
+    assert verdict.points == 4 and verdict.needs_review, said_in(verdict)
+    for line in above.splitlines():
+        assert line.strip("# ") in verdict.needs_review
