@@ -76,6 +76,53 @@ ANSWERS = {
         "2.5",
         True,
     ),
+    # Softmax, read once and written once
+    **{
+        f"softmax as {said}": ("3.2", f"# {said}\n", io(4), "5", True)
+        for said in (
+            "softmax: read S, write P",
+            "softmax reads the scores once and writes the probabilities once",
+            "softmax is one read and one write",
+            "softmax: load + store",
+            "softmax in place: read once, write once",
+            "1 read + 1 write for softmax",
+        )
+    },
+    "a softmax that reads twice": ("3.2", "# softmax: read for max, read for the sum, write\n", io(4), "4", True),
+    "the hint said again": (
+        "3.2",
+        "# softmax reads and writes 5*B*H*L_q*L_kv elements, the mask is read\n",
+        io(8),
+        "5",
+        True,
+    ),
+    # Assumptions that are not the commonest
+    "a softmax of 4 passes": (
+        "3.2",
+        "# softmax: 4 passes: max, subtract+exp, sum, divide\n",
+        io("(1 + 4 + 1)"),
+        "5",
+        True,
+    ),
+    "a softmax of 6 passes": ("3.2", "# softmax: 6 passes\n", io(8), "5", True),
+    "a read forgotten is no softmax of 4 passes": ("3.2", "", io(6), "0", False),
+    "a mask read once": ("3.2", "# mask (L_q, L_kv) read once and broadcast\n", io(7, "+ L_q*L_kv"), "5", True),
+    "a mask read once a sequence": ("3.2", "# the mask is read\n", io(7, "+ B*L_q*L_kv"), "5", True),
+    "norms at 3 MAC": ("bonus-3.1", "# RMSNorm at 3 MAC per element\n", variant("bonus-3.1", "norm-3"), "2.5", True),
+    "heads repeated in the products": (
+        "bonus-3.1",
+        "# K/V projected for all kv_len; heads are repeated (repeat_kv) before the matmul\n",
+        variant("bonus-3.1", "kv-all"),
+        "2.5",
+        True,
+    ),
+    "a module of flash attention": (
+        "bonus-3.2",
+        "# flash attention: S not materialised\n",
+        variant("bonus-3.2", "flash"),
+        "1.25",
+        True,
+    ),
 }
 # A comment that touches every assumption, so that one of them must fit.
 STUFFED = {

@@ -7,6 +7,7 @@ from typing import Final
 from grading.kinds.formula.count import Axis, Choice, Values
 from grading.polynomial import Polynomial
 
+ONLY_STATED: Final = Decimal(0)
 _HALF_CREDIT: Final = Decimal("0.5")
 _NO_READING: Final = "".join(rf"(?<!{word} )" for word in ("read", "read the", "load the", "add the", "adding the"))
 _CAUSAL: Final = (
@@ -71,12 +72,21 @@ def _passes(number: int, word: str) -> tuple[str, ...]:
     )
 
 
+_NUMBER: Final = r"\b(?:[2-9]|two|twice|three|thrice|four|five|six)\b"
+_UNLESS_MORE: Final = rf"(?:(?!\b(?:reads?|reading|loads?)\b|{_NUMBER}).)"
+_READ_AND_WRITE: Final = (
+    rf"softmax{_UNLESS_MORE}{{0,60}}\b(?:reads?|loads?)\b{_UNLESS_MORE}{{0,40}}\b(?:writes?|stores?)\b(?!.{{0,40}}{_NUMBER})",
+    r"\b(?:1|one) (?:read|load)\b.{0,10}\b(?:1|one) (?:write|store)\b.{0,30}\bsoftmax\b",
+)
+
 SOFTMAX: Final = Axis(
     "softmax",
     (
         Choice("softmax-5", "a softmax of 5 passes", _passes(5, "five")),
+        Choice("softmax-6", "a softmax of 6 passes", _passes(6, "six"), unstated=ONLY_STATED),
+        Choice("softmax-4", "a softmax of 4 passes", _passes(4, "four"), unstated=ONLY_STATED),
         Choice("softmax-3", "a softmax of 3 passes", _passes(3, "three")),
-        Choice("softmax-2", "a softmax of 2 passes", _passes(2, "two")),
+        Choice("softmax-2", "a softmax of 2 passes", (*_passes(2, "two"), *_READ_AND_WRITE)),
         Choice(
             "softmax-fused",
             "a softmax that moves nothing of its own (fused)",
@@ -90,7 +100,7 @@ SOFTMAX: Final = Axis(
         ),
     ),
 )
-PASSES: Final = {"softmax-5": 5, "softmax-3": 3, "softmax-2": 2, "softmax-fused": 0}
+PASSES: Final = {"softmax-6": 6, "softmax-5": 5, "softmax-4": 4, "softmax-3": 3, "softmax-2": 2, "softmax-fused": 0}
 
 SCALE: Final = Axis(
     "scale",
@@ -107,30 +117,50 @@ SCALE: Final = Axis(
     ),
 )
 
+_MASK_SAYS: Final = (
+    r"(?:\b|_)mask\w*\b.{0,40}?(?P<key>\b(?:read|load|loaded|pass|added|adds?|traffic)\b)",
+    r"(?P<key>\b(?:read|load|add)(?:s|ing)?\b).{0,24}(?:\b|_)mask",
+)
 MASK: Final = Axis(
     "mask",
     (
         Choice("mask-none", "no mask"),
+        Choice("mask-read", "an attention mask that is read for every head", _MASK_SAYS),
+        Choice("mask-batch", "an attention mask that is read once for each sequence", _MASK_SAYS),
+        Choice("mask-once", "one attention mask that is read once", _MASK_SAYS),
+    ),
+)
+
+
+def mask_heads(chosen: str, B: Polynomial, H: Polynomial) -> Polynomial:
+    """For how many heads the mask is read, by the choice on the mask axis."""
+    return {"mask-read": B * H, "mask-batch": B, "mask-once": 0 * B + 1}.get(chosen, 0 * B)
+
+
+KERNEL: Final = Axis(
+    "kernel",
+    (
+        Choice("standard", "standard attention"),
         Choice(
-            "mask-read",
-            "an attention mask that is read",
-            (
-                r"(?:\b|_)mask\w*\b.{0,40}?(?P<key>\b(?:read|load|loaded|pass|added|adds?|traffic)\b)",
-                r"(?P<key>\b(?:read|load|add)(?:s|ing)?\b).{0,24}(?:\b|_)mask",
-            ),
+            "flash",
+            "flash attention, whose scores never leave the chip",
+            (r"\bflash[-_ ]?att(?:entio)?n", r"\b(?:one|single) fused kernel\b", r"\bscores?\b.{0,40}\bon[- ]chip\b"),
+            stated=_HALF_CREDIT,
+            unstated=_HALF_CREDIT,
         ),
     ),
 )
 
-_GQA: Final = r"\bgqa\b|\bgrouped[- ]query\b"
+# Both choices speak of expanding: products have num_attention_heads heads on either side in any case.
+_EITHER: Final = (r"\bgqa\b|\bgrouped[- ]query\b", r"\bexpand\w*\b", r"\brepeat\w*\b", r"\bbroadcast\w*\b")
 KV_HEADS: Final = Axis(
     "kv-heads",
     (
-        Choice("kv-grouped", "K and V of num_key_value_heads heads", (_GQA, r"\bnot? (?:repeated|expanded)\b")),
+        Choice("kv-grouped", "K and V of num_key_value_heads heads", (*_EITHER, r"\bnot? (?:repeated|expanded)\b")),
         Choice(
             "kv-expanded",
             "K and V expanded to num_attention_heads heads",
-            (_GQA, r"\bexpand\w*\b", r"\brepeat\w*\b", r"\bbroadcast\w*\b"),
+            _EITHER,
         ),
     ),
 )

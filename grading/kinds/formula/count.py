@@ -42,7 +42,7 @@ class Choice:
     `says` are patterns of a sentence that states it; a group named `key` marks the word before which a negation would
     turn the sentence round. `only_where` limits the comparison to some sizes (an exact half where a product is even),
     since elsewhere honest answers differ in their rounding or at the edges. `stated` and `unstated` are shares of the
-    question's points.
+    question's points; one that is worth nothing unstated is taken only where a comment states it.
     """
 
     name: str

@@ -39,7 +39,7 @@ def find(spec: Spec, count: Count, points: Points, formula: Polynomial | None, s
     if len({result for _, result in points}) == 1:
         return _constant(spec, points[0][1])
     known = count.combinations(spec.combine)
-    equal = [one for one in known if agrees(one, points)]
+    equal = [one for one in known if agrees(one, points) and _may_be_taken(one, said)]
     if any(not one.departures for one in equal):
         return Finding(count.plain, text=_same_as(equal))
     ranked = sorted(((_unsaid(one, said), len(one.departures), place) for place, one in enumerate(equal)))
@@ -58,6 +58,11 @@ def find(spec: Spec, count: Count, points: Points, formula: Polynomial | None, s
     if level:
         return _unstated(level, said, [])
     return _by_monomials(spec, count, formula) or _far(spec)
+
+
+def _may_be_taken(combination: Combination, said: tuple[Said, ...]) -> bool:
+    shy = {choice.name for choice in combination.departures if choice.unstated == 0}
+    return not shy or shy <= stated(said, combination).keys()
 
 
 def _unsaid(combination: Combination, said: tuple[Said, ...]) -> int:

@@ -1,49 +1,35 @@
 """The bytes of question 3.2: standard attention in fp32, every operand read and every result written."""
 
 from collections.abc import Mapping
-from decimal import Decimal
 
 from grading.kinds.formula.attention import (
     CAUSAL,
+    KERNEL,
     MASK,
     PASSES,
     SCALE,
     SOFTMAX,
     large_sizes,
+    mask_heads,
     ordinary_sizes,
     scores,
 )
-from grading.kinds.formula.count import Axis, Choice, Count, RightOnlyWhere, Term
+from grading.kinds.formula.count import Count, RightOnlyWhere, Term
 from grading.polynomial import symbols
 
 B, H, L_q, L_kv, D_h = symbols("B H L_q L_kv D_h")
 
-KERNEL = Axis(
-    "kernel",
-    (
-        Choice("standard", "standard attention"),
-        Choice(
-            "flash",
-            "flash attention, whose scores never leave the chip",
-            (r"\bflash[-_ ]?att(?:entio)?n", r"\b(?:one|single) fused kernel\b", r"\bscores?\b.{0,40}\bon[- ]chip\b"),
-            stated=Decimal("0.5"),
-            unstated=Decimal("0.5"),
-        ),
-    ),
-)
-
 
 def terms(chosen: Mapping[str, str]) -> tuple[Term, ...]:
     queries, keys = 4 * B * H * L_q * D_h, 4 * B * H * L_kv * D_h
-    matrix = 4 * B * H * scores(chosen["causal"], L_q, L_kv)
-    if chosen["kernel"] == "flash":
-        matrix = 0 * matrix
+    head = 4 * scores(chosen["causal"], L_q, L_kv)
+    matrix = (0 if chosen["kernel"] == "flash" else 1) * B * H * head
     return (
         Term("read-q", queries, "Q", "read"),
         Term("read-k", keys, "K", "read"),
         Term("write-scores", matrix, "the matrix of scores", "written by Q·Kᵀ"),
         Term("scale", (2 if chosen["scale"] == "scale-own" else 0) * matrix, "the pass that scales the scores"),
-        Term("read-mask", (1 if chosen["mask"] == "mask-read" else 0) * matrix, "the mask", "read"),
+        Term("read-mask", mask_heads(chosen["mask"], B, H) * head, "the mask", "read"),
         Term("softmax", PASSES[chosen["softmax"]] * matrix, "the traffic of softmax"),
         Term("read-scores", matrix, "the matrix of probabilities", "read by A·V"),
         Term("read-v", keys, "V", "read"),

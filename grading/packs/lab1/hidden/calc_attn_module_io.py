@@ -6,7 +6,17 @@ Prefill has L_q = L_kv, so one length L stands for both. As in bonus 3.1 there i
 from collections.abc import Mapping
 from random import Random
 
-from grading.kinds.formula.attention import CAUSAL_AT_PREFILL, KV_HEADS, MASK, PASSES, SCALE, SOFTMAX, scores
+from grading.kinds.formula.attention import (
+    CAUSAL_AT_PREFILL,
+    KERNEL,
+    KV_HEADS,
+    MASK,
+    PASSES,
+    SCALE,
+    SOFTMAX,
+    mask_heads,
+    scores,
+)
 from grading.kinds.formula.count import Axis, Choice, Count, Misreading, Term, Values
 from grading.polynomial import symbols
 
@@ -61,7 +71,8 @@ ROPE = Axis(
 def terms(chosen: Mapping[str, str]) -> tuple[Term, ...]:
     x, q, kv = 2 * B * L * D, 2 * B * L * n_h * d, 2 * B * L * n_kv * d
     attended = q if chosen["kv-heads"] == "kv-expanded" else kv
-    matrix = 2 * B * n_h * scores(chosen["causal"], L, L)
+    head = 2 * scores(chosen["causal"], L, L)
+    matrix = (0 if chosen["kernel"] == "flash" else 1) * B * n_h * head
     weights = 0 if chosen["weights"] == "weights-resident" else 1
     shared = 0 if chosen["inputs"] == "input-once" else 1
     return (
@@ -80,7 +91,7 @@ def terms(chosen: Mapping[str, str]) -> tuple[Term, ...]:
         Term("read-k", attended, "K", "read by Q·Kᵀ"),
         Term("write-scores", matrix, "the matrix of scores", "written by Q·Kᵀ"),
         Term("scale", (2 if chosen["scale"] == "scale-own" else 0) * matrix, "the pass that scales the scores"),
-        Term("read-mask", (1 if chosen["mask"] == "mask-read" else 0) * matrix, "the mask", "read"),
+        Term("read-mask", mask_heads(chosen["mask"], B, n_h) * head, "the mask", "read"),
         Term("softmax", PASSES[chosen["softmax"]] * matrix, "the traffic of softmax"),
         Term("read-scores", matrix, "the matrix of probabilities", "read by A·V"),
         Term("read-v", attended, "V", "read by A·V"),
@@ -118,7 +129,7 @@ COUNT = Count(
     terms,
     ordinary,
     large,
-    axes=(SOFTMAX, SCALE, MASK, KV_HEADS, WEIGHTS, INPUTS, NORM, ROPE, CAUSAL_AT_PREFILL),
+    axes=(SOFTMAX, SCALE, MASK, KV_HEADS, WEIGHTS, INPUTS, NORM, ROPE, CAUSAL_AT_PREFILL, KERNEL),
     misreadings=(
         Misreading(
             "head-dim",

@@ -7,7 +7,7 @@ it when it is stated.
 from collections.abc import Mapping
 from random import Random
 
-from grading.kinds.formula.attention import CAUSAL, KV_HEADS, lengths, scores
+from grading.kinds.formula.attention import CAUSAL, KV_HEADS, ONLY_STATED, lengths, scores
 from grading.kinds.formula.count import Axis, Choice, Count, Misreading, Term, Values
 from grading.polynomial import symbols
 
@@ -40,6 +40,7 @@ NORM = Axis(
         Choice("norm-none", "the norms of q and k not counted"),
         Choice("norm-1", "the norms of q and k at one MAC an element", _NORM_SAYS),
         Choice("norm-2", "the norms of q and k at two MAC an element", _NORM_SAYS),
+        Choice("norm-3", "the norms of q and k at three MAC an element", _NORM_SAYS, unstated=ONLY_STATED),
     ),
 )
 _ROPE_SAYS = (r"\brope\b|\brotary\b",)
@@ -51,7 +52,7 @@ ROPE = Axis(
         Choice("rope-2", "the rotary embedding at two MAC an element", _ROPE_SAYS),
     ),
 )
-_EACH = {"norm-none": 0, "norm-1": 1, "norm-2": 2, "rope-none": 0, "rope-1": 1, "rope-2": 2}
+_EACH = {"norm-none": 0, "norm-1": 1, "norm-2": 2, "norm-3": 3, "rope-none": 0, "rope-1": 1, "rope-2": 2}
 
 
 def terms(chosen: Mapping[str, str]) -> tuple[Term, ...]:
