@@ -10,9 +10,11 @@ import secrets
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -22,6 +24,9 @@ from grading.answers.model import Refused
 from grading.export.terminal import feedback_table, plain
 from grading.outline import PackError, find
 from grading.settings import Settings
+
+if TYPE_CHECKING:
+    from worker.sandbox.pool import Slot
 
 worker = typer.Typer(no_args_is_help=True, help="Run and examine the worker that grades.")
 pack = typer.Typer(no_args_is_help=True, help="Check packs: labs as data.")
@@ -82,7 +87,6 @@ def grade(
     from grading.grader import grade as grade_answers
     from grading.pack import load
     from grading.score import total
-    from worker.sandbox.pool import Slot
 
     settings = Settings()
     try:
@@ -91,7 +95,7 @@ def grade(
     except (PackError, Refused) as refused:
         err.print(str(getattr(refused, "message", refused)), markup=False)
         raise typer.Exit(3) from None
-    with Slot(allow_reduced=settings.allow_reduced_isolation) as slot:
+    with _slot() as slot:
         verdicts = grade_answers(
             loaded,
             answers,
@@ -112,9 +116,8 @@ def grade(
 def check_pack(folder: Annotated[Path, typer.Argument(exists=True, file_okay=False)], as_json: Json = False) -> None:
     """Validate a pack and grade its samples. Exit 0 when every sample gets what it expects, else 1."""
     from grading.pack import check
-    from worker.sandbox.pool import Slot
 
-    with Slot(allow_reduced=Settings().allow_reduced_isolation) as slot:
+    with _slot() as slot:
         problems = check(folder, slot.run)
     if as_json:
         typer.echo(json.dumps({"problems": problems}))
@@ -136,3 +139,16 @@ def bench(
         err.print(f"There is no benchmark {name!r}. Known: {', '.join(known)}.", markup=False)
         raise typer.Exit(2)
     raise typer.Exit(subprocess.call([sys.executable, str(folder / f"{name}.py"), *(["-n", str(n)] if n else [])]))
+
+
+@contextmanager
+def _slot() -> "Iterator[Slot]":
+    from worker.sandbox import SandboxFault
+    from worker.sandbox.pool import Slot
+
+    try:
+        with Slot(allow_reduced=Settings().allow_reduced_isolation) as slot:
+            yield slot
+    except SandboxFault as fault:
+        err.print(f"The sandbox failed: {fault.cause}. `rooflab worker doctor` says what is missing.", markup=False)
+        raise typer.Exit(1) from None

@@ -4,9 +4,12 @@ The exit codes are in `EPILOG`, which `--help` shows. Commands of the working si
 here imports the worker or torch.
 """
 
+import sys
 from importlib.metadata import entry_points
 
 import typer
+from pydantic import ValidationError
+from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from api.cli import administration, client
 from api.cli.serve import serve
@@ -38,4 +41,16 @@ def main() -> None:
             app.add_typer(command, name=entry.name)
         else:
             app.command(entry.name)(command)
-    app()
+    try:
+        app()
+    except (OperationalError, ProgrammingError) as error:
+        cause = str(error.orig).splitlines()[0]
+        sys.exit(
+            f"The database cannot be used ({cause}): ROOFLAB_DATA or ROOFLAB_DATABASE_URL says where it is, "
+            "`rooflab db migrate` makes its tables."
+        )
+    except ValidationError as error:
+        if error.title != "Settings":
+            raise
+        wrong = [f"ROOFLAB_{'_'.join(map(str, one['loc'])).upper()}: {one['msg']}" for one in error.errors()]
+        sys.exit("; ".join(wrong))

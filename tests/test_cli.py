@@ -1,0 +1,101 @@
+"""The command line: what stops it is one line and a documented exit code, and reading commands speak JSON."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROSTER = "name,login,email,section\nAnn Doe,ann,ann@example.org,01\nBob Roe,bob,bob@example.org,02\n"
+
+
+def rooflab(data: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "api.cli", *words],
+        env=os.environ | {"ROOFLAB_DATA": str(data), "PYTHONPATH": str(ROOT), "COLUMNS": "200"} | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a database and an empty course."""
+    data = tmp_path_factory.mktemp("course")
+    for words in (("db", "migrate"), ("db", "course", "gpu", "GPU course", "--admin", "ada")):
+        done = rooflab(data, *words)
+        assert done.returncode == 0, done.stderr
+    return data
+
+
+def test_a_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        done = rooflab(tmp_path, "serve", "--port", port)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert port in done.stderr and "--port" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    done = rooflab(tmp_path, "serve", "--port", "0", "--data", str(tmp_path / "file" / "data"))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "--data" in done.stderr
+
+
+def test_a_database_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
+    done = rooflab(tmp_path / "nowhere", "roster", "list", "gpu")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "rooflab db migrate" in done.stderr
+
+
+def test_a_setting_that_is_wrong_is_named(tmp_path: Path) -> None:
+    done = rooflab(tmp_path, "db", "migrate", ROOFLAB_MAX_ATTEMPTS="many")
+    assert done.returncode == 1
+    assert "ROOFLAB_MAX_ATTEMPTS" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_server_that_cannot_be_reached_has_its_own_exit_code(tmp_path: Path) -> None:
+    done = rooflab(tmp_path, "status", "--server", "http://127.0.0.1:1", "--token", "x")
+    assert done.returncode == 4
+    assert "--server" in done.stderr
+
+
+def test_a_file_that_is_no_notebook_is_refused_without_a_server_too(tmp_path: Path) -> None:
+    (tmp_path / "lab.ipynb").write_bytes(b"%PDF-1.7")
+    done = rooflab(tmp_path, "grade", str(tmp_path / "lab.ipynb"))
+    assert done.returncode == 3
+    assert "PDF" in done.stderr
+
+
+def test_a_roster_is_shown_first_and_applied_when_told(course: Path, tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text(ROSTER)
+    seen = rooflab(course, "roster", "apply", "gpu", str(tmp_path / "roster.csv"), "--json")
+    assert json.loads(seen.stdout) == {"added": ["ann", "bob"], "changed": [], "dropped": []}
+    assert [one["login"] for one in json.loads(rooflab(course, "roster", "list", "gpu", "--json").stdout)] == ["ada"]
+    assert rooflab(course, "roster", "apply", "gpu", str(tmp_path / "roster.csv"), "--yes").returncode == 0
+    listed = json.loads(rooflab(course, "roster", "list", "gpu", "--json").stdout)
+    assert {one["login"]: one["role"] for one in listed} == {"ada": "admin", "ann": "student", "bob": "student"}
+
+
+def test_a_token_is_printed_once_listed_by_its_beginning_and_revoked(course: Path) -> None:
+    secret = rooflab(course, "token", "create", "ada").stdout.strip()
+    [listed] = json.loads(rooflab(course, "token", "list", "ada", "--json").stdout)
+    assert secret.startswith(listed["hint"]) and len(listed["hint"]) < len(secret) / 2
+    assert rooflab(course, "token", "revoke", str(listed["id"])).returncode == 0
+    assert json.loads(rooflab(course, "token", "list", "ada", "--json").stdout) == []
+    assert rooflab(course, "token", "revoke", str(listed["id"])).returncode == 1
+
+
+def test_the_doctor_speaks_json(tmp_path: Path) -> None:
+    told = json.loads(rooflab(tmp_path, "worker", "doctor", "--json").stdout)
+    assert {"kernel", "bubblewrap", "isolation"} <= {one["part"] for one in told["findings"]}
+    assert told["limits"]["cpu"]["wall_seconds"] > 0
