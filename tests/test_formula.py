@@ -588,7 +588,7 @@ def test_an_answer_that_was_not_found_says_why() -> None:
 )
 def test_worthless_answers_fail_with_a_reason(id: str, expression: str) -> None:
     verdict = grade(id, source(id, expression))
-    assert (verdict.state, verdict.points) == (State.FAILED, 0)
+    assert (verdict.state, verdict.points) == (State.FAILED, Decimal(0))
     assert len(verdict.headline) > 20 and not verdict.explained
     assert plain(id).total.text() not in said_in(verdict)
 

@@ -5,7 +5,7 @@ terms and more, or half of the monomials right). An answer far away gets a hint 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from grading.kinds.formula.count import Combination, Count
@@ -15,6 +15,7 @@ from grading.kinds.formula.statements import Said, stated, touching
 from grading.polynomial import Polynomial
 
 MOST_READINGS: Final = 8
+MOST_BESIDE: Final = 2  # unstated assumptions that are named beside a mistake
 MOST_ANNOUNCED: Final = 8  # words that fit several choices announce each; trying them all would be work without bound
 
 
@@ -23,7 +24,8 @@ class Finding:
     """What was found. `equal` is the count that the answer equals, if any; `clear` the departures that are stated.
 
     `heard` are all sentences that speak of its assumptions, for staff. `code` and `text` say how it differs (empty for
-    an equal one without anything to say); `close` tells whether that compares with the reference.
+    an equal one without anything to say); `close` tells whether that compares with the reference. `review` is why a
+    person should look at one that equals no count.
     """
 
     equal: Combination | None = None
@@ -32,6 +34,7 @@ class Finding:
     code: str = ""
     text: str = ""
     close: bool = False
+    review: str = ""
 
 
 def find(spec: Spec, count: Count, points: Points, formula: Polynomial | None, said: tuple[Said, ...]) -> Finding:
@@ -49,15 +52,15 @@ def find(spec: Spec, count: Count, points: Points, formula: Polynomial | None, s
     slips = Slips(spec, count, points)
     found = _likeliest(slips.of(count.plain))
     level = [equal[place] for cost, _, place in ranked if cost == ranked[0][0]][:2]
+    otherwise = _slipped(found) if found else None
     if ranked and (ranked[0][0] == 1 or (not found and ranked[0][0] <= spec.unstated_most)):
-        return _unstated(level, said, found)
-    if found:
-        return _slipped(found)
-    if further := _further(spec, count, slips, said):
-        return further
-    if level:
-        return _unstated(level, said, [])
-    return _by_monomials(spec, count, formula) or _far(spec)
+        return _unstated(level, said, otherwise)
+    otherwise = otherwise or _further(spec, count, slips, said)
+    if ranked and otherwise and ranked[0][0] <= MOST_BESIDE and not touching(said, level[0]):
+        return _perhaps(_unstated(level, said, otherwise))
+    if level and not otherwise:
+        return _unstated(level, said, None)
+    return otherwise or _by_monomials(spec, count, formula) or _far(spec)
 
 
 def _may_be_taken(combination: Combination, said: tuple[Said, ...]) -> bool:
@@ -69,14 +72,19 @@ def _unsaid(combination: Combination, said: tuple[Said, ...]) -> int:
     return len(combination.departures) - len(stated(said, combination))
 
 
-def _unstated(level: list[Combination], said: tuple[Said, ...], slips: list[Slip]) -> Finding:
+def _unstated(level: list[Combination], said: tuple[Said, ...], otherwise: Finding | None) -> Finding:
     titles = ", or with ".join(" and ".join(choice.title for choice in one.departures) for one in level)
     text = f"This equals the count with {titles}. If that is what you assume, say so in a comment above the function."
-    if slips:
-        text += f" If not: {lowered(told(slips))}"
+    if otherwise:
+        text += f" If not: {lowered(otherwise.text)}"
     names = "|".join("+".join(choice.name for choice in one.departures) for one in level)
-    codes = "|".join([f"variant:{names}", *(slip.code for slip in slips)])
+    codes = f"variant:{names}|{otherwise.code}" if otherwise else f"variant:{names}"
     return Finding(level[0], stated(said, level[0]), touching(said, level[0]), codes, text, close=True)
+
+
+def _perhaps(unstated: Finding) -> Finding:
+    """Two assumptions that nothing states, where fewer mistakes would do: told and looked at, but worth no points."""
+    return replace(unstated, equal=None, clear={}, review="Two assumptions that no comment states would explain it.")
 
 
 def _slipped(slips: list[Slip], lead: str = "") -> Finding:
@@ -85,7 +93,7 @@ def _slipped(slips: list[Slip], lead: str = "") -> Finding:
 
 
 def _further(spec: Spec, count: Count, slips: Slips, said: tuple[Said, ...]) -> Finding | None:
-    """One slip beside assumptions that are stated, or beside one that is not; else two slips."""
+    """One slip beside assumptions that are stated; else two slips; else a plain one beside an unstated assumption."""
     others = [one for one in count.combinations(spec.combine) if one.departures]
     announced = [one for one in others if said and not _unsaid(one, said)][:MOST_ANNOUNCED]
     for base in announced:
@@ -94,11 +102,13 @@ def _further(spec: Spec, count: Count, slips: Slips, said: tuple[Said, ...]) -> 
             return _slipped(found, lead)
         if found := slips.first_of_two(base):
             return _slipped(found, f"{lead}, more than one thing differs. One of them")
-    for base in others:
-        if len(base.departures) == 1 and base not in announced and (found := _likeliest(slips.of(base))):
-            return _slipped(found, f"If you assume {base.departures[0].title}")
     if found := slips.first_of_two(count.plain):
         return _slipped(found, "More than one thing differs. One of them")
+    for base in others:
+        if len(base.departures) == 1 and base not in announced and base.departures[0].unstated != 0:
+            likely = [slip for slip in slips.of(base) if slip.rank <= 1]
+            if found := _likeliest(likely):
+                return _slipped(found, f"If you assume {base.departures[0].title}")
     return None
 
 
@@ -119,7 +129,8 @@ def _by_monomials(spec: Spec, count: Count, formula: Polynomial | None) -> Findi
     for monomial, number in expected.items():
         got = formula.coefficients.get(monomial)
         if got != number:
-            here = [term.thing for term in count.plain.terms if monomial in term.size.coefficients]
+            parts = [f"{one.thing} {one.deed}" for one in count.plain.terms if monomial in one.size.coefficients]
+            here = list(dict.fromkeys(parts))
             part = shown(spec, Polynomial({monomial: 1}))
             text = (
                 f"The part in {part} is too {'small' if (got or 0) < number else 'large'}. It holds: {'; '.join(here)}."

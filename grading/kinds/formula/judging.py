@@ -16,10 +16,18 @@ from grading.kinds.formula.count import Case, Combination, Values
 from grading.kinds.formula.diagnosis import Finding, find
 from grading.kinds.formula.planning import parts, public_cases
 from grading.kinds.formula.reading import Point, Seen, Trouble, look
-from grading.kinds.formula.reasons import ADVICE_ON_FLOATS, NOT_A_POLYNOMIAL, NOT_READ_OFF, OF_TROUBLE, USED_UP, Hidden
+from grading.kinds.formula.reasons import (
+    ADVICE_ON_FLOATS,
+    LOOKED_AT,
+    NOT_A_POLYNOMIAL,
+    NOT_READ_OFF,
+    OF_TROUBLE,
+    USED_UP,
+    Hidden,
+)
 from grading.kinds.formula.slips import folded, shown
 from grading.kinds.formula.spec import Spec
-from grading.kinds.formula.statements import said
+from grading.kinds.formula.statements import assumed, said
 from grading.polynomial import Polynomial, abridged
 from grading.verdict import Check, Diagnosis, State, Verdict
 from labcore.runner.protocol import Note
@@ -71,6 +79,8 @@ def _judged(
 ) -> Verdict:
     spec, count = parts(question)
     finding = find(spec, count, points, formula, said(question, answer, count.axes))
+    if finding.equal is None and not finding.review and (sentence := assumed(question, answer, count.axes)):
+        finding = replace(finding, review=f"A comment states what no known count explains: “{sentence}”")
     large = _large(seen.large, finding.equal) if finding.equal else None
     outcome = _outcome(spec, finding, large, explain, _differing(question, seen))
     remarks = [*answer.notes, *outcome.remarks]
@@ -133,14 +143,18 @@ def _variant(spec: Spec, finding: Finding, equal: Combination, explain: bool, re
 
 def _different(spec: Spec, finding: Finding, explain: bool, differing: str) -> _Outcome:
     share = max((spec.slips.get(code, Decimal(0)) for code in finding.code.split("|")), default=Decimal(0))
+    remarks = (LOOKED_AT,) if finding.review else ()
+    review = finding.review or None
     if not finding.close:
         text = " ".join(filter(None, [differing, finding.text if explain or finding.code != "far" else USED_UP]))
         diagnosis = Diagnosis(code=finding.code, text=finding.text) if explain or finding.code != "far" else None
-        return _Outcome(State.FAILED, Decimal(0), text, diagnosis)
+        return _Outcome(State.FAILED, Decimal(0), text, diagnosis, False, review, remarks)
     if not explain:
-        return _Outcome(_state(share), share, " ".join(filter(None, [differing, USED_UP])))
+        headline = " ".join(filter(None, [differing, USED_UP]))
+        return _Outcome(_state(share), share, headline, None, False, review, remarks)
     diagnosis = Diagnosis(code=finding.code, text=finding.text)
-    return _Outcome(_state(share), share, finding.text, diagnosis, True, remarks=(differing,) if differing else ())
+    remarks = (*((differing,) if differing else ()), *remarks)
+    return _Outcome(_state(share), share, finding.text, diagnosis, True, review, remarks)
 
 
 def _state(share: Decimal) -> State:

@@ -55,6 +55,7 @@ USED_UP: Final = (
     "Today's explanations for this question are used up. The public cases still show where it differs; explanations "
     "are there again tomorrow."
 )
+LOOKED_AT: Final = "A person will look at what this answer assumes; until then these points stand."
 NOT_A_POLYNOMIAL: Final = (
     "Your function is not a polynomial in the sizes, as far as could be read off: judged on cases."
 )

@@ -32,6 +32,11 @@ _CLAUSE_END: Final = re.compile(
     r"[,;:()\n]|\b(?:but|though|because|since|so|and(?= (?:is|are|was|were|do|does|we|it|they)\b))\b", re.IGNORECASE
 )
 _HALF_CLAUSE_END: Final = re.compile(_CLAUSE_END.pattern + r"|\band\b", re.IGNORECASE)
+_ASSUMES: Final = re.compile(
+    r"\b(?:assum\w*|suppos\w*|consider\w*|treat\w*|we (?:count|take)|fus\w*|transpos\w*|materiali[sz]\w*|recomput\w*|"
+    r"cach\w*|reus\w*|window\w*|masked|each token|per token)\b",
+    re.IGNORECASE,
+)
 _NAMED_AFTER: Final = re.compile(
     r"\s*[:(=]\s*(?:(?:is|are)\s+)?(?:not|never|none|ignored|excluded|omitted|skipped|left out|0)\b", re.IGNORECASE
 )
@@ -80,14 +85,22 @@ def read(question: Question, answer: Answer) -> Answer:
 
 def said(question: Question, answer: Answer, axes: Sequence[Axis]) -> tuple[Said, ...]:
     """Everything that the student's own sentences say about the assumptions."""
-    course = {sentence.casefold() for stub in question.stubs for sentence in _sentences(stub)}
-    own = (sentence for sentence in _sentences(answer.definition) if sentence.casefold() not in course)
     first: dict[tuple[str, frozenset[str], bool, bool], Said] = {}  # of many alike one is enough: work stays bounded
-    for sentence in own:
+    for sentence in _own_sentences(question, answer):
         for axis in axes:
             for one in _about(axis, sentence):
                 first.setdefault((one.axis, one.choices, one.denied, one.doubtful), one)
     return tuple(first.values())
+
+
+def assumed(question: Question, answer: Answer, axes: Sequence[Axis]) -> str:
+    """The first sentence that sounds like an assumption, known or not: for a person to read."""
+    plain = {axis.name: axis.choices[0].name for axis in axes}
+    for sentence in _own_sentences(question, answer) if axes else ():
+        known = (one for axis in axes for one in _about(axis, sentence))
+        if _ASSUMES.search(sentence) or any(not one.denied and plain[one.axis] not in one.choices for one in known):
+            return quoted(sentence)
+    return ""
 
 
 def stated(statements: Iterable[Said], combination: Combination) -> dict[str, str]:
@@ -124,6 +137,11 @@ def quoted(sentence: str) -> str:
     """A student's sentence on one line, short enough to be shown."""
     sentence = sentence.replace("\n", " / ")
     return sentence if len(sentence) <= QUOTED else sentence[: QUOTED - 1] + "…"
+
+
+def _own_sentences(question: Question, answer: Answer) -> list[str]:
+    course = {sentence.casefold() for stub in question.stubs for sentence in _sentences(stub)}
+    return [sentence for sentence in _sentences(answer.definition) if sentence.casefold() not in course]
 
 
 def _about(axis: Axis, sentence: str) -> Iterator[Said]:
