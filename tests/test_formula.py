@@ -226,6 +226,7 @@ def test_every_single_slip_is_named(id: str, kind: str, term: str, answer: Polyn
         ("1.3", "N**3", "square-only", "square matrices only"),
         ("1.3", "N*K*N", "square-only", "square matrices only"),
         ("1.3", "N*M", "factor:K", "K (the inner size) is missing"),
+        ("1.3", "N*M*(2*K - 1)", "operations", "a multiply and its add are one MAC"),
         ("1.4", "N*K + K*M + N*M", "width-1", "elements, not bytes"),
         ("1.4", "2*(N*K + K*M + N*M)", "width-2", "2 bytes an element where 4 belong"),
         ("1.4", "8*(N*K + K*M + N*M)", "width-8", "8 bytes an element where 4 belong"),
@@ -237,6 +238,14 @@ def test_every_single_slip_is_named(id: str, kind: str, term: str, answer: Polyn
         ("3.1b", "2*B*L_q*L_kv*D_h", "factor:H", "H (heads) is missing"),
         ("3.1b", "2*H*L_q*L_kv*D_h", "factor:B", "B (batch) is missing"),
         ("3.1b", "2*B*H*L_q*L_q*D_h", "equal-lengths-only", "only at L_q = L_kv"),
+        ("3.1b", "B*H*L_q*L_kv*(2*D_h + 5)", "softmax", "softmax and scaling count no MAC"),
+        ("3.1b", "B*H*L_q*L_kv*(2*D_h + 1)", "softmax", "softmax and scaling count no MAC"),
+        (
+            "bonus-3.1",
+            "2*B*L_q*D*d*(n_h + n_kv) + 2*B*L_q*L_kv*n_kv*d",
+            "kv-heads",
+            "each of num_attention_heads query heads",
+        ),
         ("3.2", "4*B*H*(4*L_q*D_h + 7*L_q*L_kv)", "equal-lengths-only", "only at L_q = L_kv"),
         ("3.2", "4*B*H*(2*L_q*D_h + 2*L_kv*D_h + 7*L_q*L_q)", "equal-lengths-only", "only at L_q = L_kv"),
         ("3.2", "4*B*(2*L_q*D_h + 2*L_kv*D_h + 7*L_q*L_kv)", "factor:H", "H (heads) is missing"),
@@ -253,6 +262,13 @@ def test_the_missing_output_is_told_with_its_bytes() -> None:
     verdict = grade("3.2", source("3.2", "4*B*H*(L_q*D_h + 2*L_kv*D_h + 7*L_q*L_kv)"))
     assert verdict.headline.startswith("Short of 4·B·H·L_q·D_h bytes")
     assert "the output of A·V is never written" in verdict.headline
+
+
+def test_the_part_that_is_wrong_is_told_with_what_it_holds() -> None:
+    verdict = grade("3.2", source("3.2", "4*(2*B*H*L_q*D_h + 2*B*H*L_kv*D_h + 90*B*H*L_q*L_kv)"))
+    assert "the matrix of scores written by Q·Kᵀ" in verdict.headline, verdict.headline
+    holds = verdict.headline.partition("It holds: ")[2].rstrip(".").split("; ")
+    assert len(holds) == len(set(holds)) > 1
 
 
 def test_a_head_size_worked_out_wrongly_is_named() -> None:

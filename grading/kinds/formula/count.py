@@ -9,7 +9,6 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import combinations, product
 from random import Random
-from typing import Any
 
 from grading.polynomial import Polynomial
 
@@ -79,6 +78,15 @@ class Misreading:
     values: Callable[[Values], Values]
 
 
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A common mistake by what it adds to the count, such as work that the question leaves out."""
+
+    code: str
+    text: str
+    change: Polynomial
+
+
 @dataclass(frozen=True)
 class Combination:
     """A choice for each assumption, and the count that follows."""
@@ -96,7 +104,7 @@ class Combination:
         return all(choice.only_where is None or choice.only_where(values) for choice in self.departures)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Count:
     """What a formula should count: the terms under any choice of assumptions, and how to draw sizes."""
 
@@ -106,10 +114,8 @@ class Count:
     axes: tuple[Axis, ...] = ()
     right_only_where: tuple[RightOnlyWhere, ...] = ()
     misreadings: tuple[Misreading, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)  # a variable in words: {"B": "the batch size"}
-    known_slips: dict[Term, list[tuple[Any, Polynomial]]] = field(
-        default_factory=dict, compare=False, repr=False
-    )  # filled by `slips`
     _known: dict[int, tuple[Combination, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from grading.kinds.formula.count import Combination, Count, Term, Values
 from grading.kinds.formula.spec import Spec
@@ -74,6 +75,9 @@ def agrees(combination: Combination, points: Points) -> bool:
     return exact >= FEWEST_EXACT
 
 
+_KNOWN: Final = WeakKeyDictionary[Count, dict[Term, list[tuple[Slip, Polynomial]]]]()  # worked out once a process
+
+
 class Slips:
     """Finds what is wrong with an answer's values. What the mistakes in a term amount to is worked out once."""
 
@@ -125,7 +129,7 @@ class Slips:
         return [place for place, (values, _) in enumerate(self._points) if base.exact_at(values)]
 
     def _changes(self, term: Term) -> list[tuple[Slip, Polynomial]]:
-        known = self._count.known_slips
+        known = _KNOWN.setdefault(self._count, {})
         if term not in known:
             known[term] = list(_in_term(self._spec, self._count, term))
         return known[term]
@@ -159,6 +163,9 @@ def _of_the_whole(spec: Spec, count: Count, base: Combination, points: Points) -
     for misreading in count.misreadings:
         if all(total.at(misreading.values(values)) == result for values, result in points):
             found.append(Slip(misreading.code, misreading.text, "", 1))
+    for mistake in count.mistakes:
+        if _equal(total + mistake.change, points):
+            found.append(Slip(mistake.code, mistake.text, "", -1))
     return found
 
 

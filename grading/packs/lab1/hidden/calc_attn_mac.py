@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from grading.kinds.formula.attention import CAUSAL, large_sizes, ordinary_sizes, scores
-from grading.kinds.formula.count import Count, RightOnlyWhere, Term
+from grading.kinds.formula.count import Count, Mistake, RightOnlyWhere, Term
 from grading.polynomial import symbols
 
 B, H, L_q, L_kv, D_h = symbols("B H L_q L_kv D_h")
@@ -25,6 +25,14 @@ COUNT = Count(
             "Right only at L_q = L_kv: queries and keys are counted by their own lengths",
             lambda sizes: sizes["L_q"] == sizes["L_kv"],
         ),
+    ),
+    mistakes=tuple(
+        Mistake(
+            "softmax",
+            "More than the two products is counted: softmax and scaling count no MAC",
+            each * B * H * L_q * L_kv,
+        )
+        for each in range(1, 7)
     ),
     names={"B": "B (batch)", "H": "H (heads)", "L_q": "L_q", "L_kv": "L_kv", "D_h": "D_h (head size)"},
 )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from random import Random
 
 from grading.kinds.formula.attention import CAUSAL, KV_HEADS, ONLY_STATED, lengths, scores
-from grading.kinds.formula.count import Axis, Choice, Count, Misreading, Term, Values
+from grading.kinds.formula.count import Axis, Choice, Count, Misreading, Mistake, Term, Values
 from grading.polynomial import symbols
 
 B, L_q, L_kv, D, G, n_kv, d = symbols("B L_q L_kv D G n_kv d")
@@ -102,6 +102,11 @@ NAMES = {
     "n_kv": "num_key_value_heads",
     "d": "head_dim",
 }
+GROUPED = Mistake(
+    "kv-heads",
+    "Both products are counted with num_key_value_heads: each of num_attention_heads query heads has scores of its own",
+    2 * B * L_q * L_kv * d * (n_kv - n_h),
+)
 
 
 def _sizes(random: Random, query: int, keys: int) -> Values:
@@ -118,4 +123,12 @@ def _sizes(random: Random, query: int, keys: int) -> Values:
     }
 
 
-COUNT = Count(terms, ordinary, large, axes=(ROWS, KV_HEADS, NORM, ROPE, CAUSAL), misreadings=(HEAD_DIM,), names=NAMES)
+COUNT = Count(
+    terms,
+    ordinary,
+    large,
+    axes=(ROWS, KV_HEADS, NORM, ROPE, CAUSAL),
+    misreadings=(HEAD_DIM,),
+    mistakes=(GROUPED,),
+    names=NAMES,
+)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from grading.kinds.formula.count import Count, RightOnlyWhere, Term, Values
+from grading.kinds.formula.count import Count, Mistake, RightOnlyWhere, Term, Values
 from grading.polynomial import symbols
 
 N, K, M = symbols("N K M")
@@ -34,6 +34,13 @@ COUNT = Count(
             "square-only",
             "Right for square matrices only: x is N×K and y is K×M, three sizes that may differ",
             lambda sizes: sizes["N"] == sizes["K"] == sizes["M"],
+        ),
+    ),
+    mistakes=(
+        Mistake(
+            "operations",
+            "Multiplications and additions are counted apart, N·M·(2K − 1): a multiply and its add are one MAC",
+            N * K * M - N * M,
         ),
     ),
     names={"N": "N (rows of x)", "K": "K (the inner size)", "M": "M (columns of y)"},
