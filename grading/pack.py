@@ -152,7 +152,7 @@ def _question(folder: Path, digest: str, described: Described, stub: str) -> Que
 
 
 def _module(folder: Path, part: str, described: Described, digest: str) -> ModuleType | None:
-    """A pack's module under a name of its own, so that packs cannot collide; the import path stays as it is."""
+    """A question's module of one part. Modules there whose names begin with `_` are shared: `from ._name import …`."""
     if described.module is None:
         return None
     path = folder / part / f"{described.module}.py"
@@ -161,19 +161,26 @@ def _module(folder: Path, part: str, described: Described, digest: str) -> Modul
             return None
         raise PackError(f"question {described.id}, module: there is no {part}/{path.name}")
     place = sha256(str(folder.resolve()).encode()).hexdigest()[:12]
-    name = f"pack_{place}_{digest[:12]}_{part}_{described.module}"
+    package = f"pack_{place}_{digest[:12]}_{part}"
+    for shared in sorted((folder / part).glob("_*.py")):
+        _loaded(package, shared, f"question {described.id}")
+    return _loaded(package, path, f"question {described.id}")
+
+
+def _loaded(package: str, path: Path, where: str) -> ModuleType:
+    """A module under a name of its own, so that packs cannot collide; the import path stays as it is."""
+    name = f"{package}.{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)
-    module.__file__ = str(path)
+    module.__file__, module.__package__ = str(path), package
+    sys.modules.setdefault(package, ModuleType(package))  # what relative imports in it start from
     sys.modules[name] = module  # dataclasses look up their own module by name
     try:
         exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)
     except Exception as error:
         del sys.modules[name]
-        raise PackError(
-            f"question {described.id}: {part}/{path.name} raises {type(error).__name__}: {error}"
-        ) from error
+        raise PackError(f"{where}: {path.parent.name}/{path.name} raises {type(error).__name__}: {error}") from error
     return module
 
 

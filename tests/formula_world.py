@@ -1,20 +1,18 @@
 """Grading one formula question without a sandbox: the pack's own question, a stand-in for the run, texts of answers."""
 
 import contextlib
-import importlib.util
 import math
 import signal
 from collections.abc import Iterator
-from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
-import yaml
 
+from grading import pack
 from grading.answers.model import Answer
 from grading.kinds import formula
 from grading.kinds.contract import Question
@@ -104,27 +102,13 @@ class DirectRun:
         return Returned(Outcome.RETURNED, value)
 
 
-def module(part: str, name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"formula_{part}_{name}", PACK / part / f"{name}.py")
-    assert spec and spec.loader
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
 @cache
+def _pack() -> pack.Pack:
+    return pack.load(PACK)
+
+
 def question(id: str) -> Question:
-    entries = yaml.safe_load((PACK / "lab.yaml").read_text())["questions"]
-    entry = next(entry for entry in entries if entry["id"] == id)
-    return Question(
-        id=id,
-        points=Decimal(str(entry["points"])),
-        entry=entry["entry"],
-        stubs=((PACK / "stubs" / f"{entry['entry']}.py").read_text(),),
-        spec=formula.Spec.model_validate(entry["spec"]),
-        public=module("public", entry["entry"]),
-        hidden=module("hidden", entry["entry"]),
-    )
+    return next(question for question in _pack().questions if question.id == id)
 
 
 HEADS = {

@@ -4,6 +4,7 @@ Answers run in this process through `DirectRun`, a stand-in for the sandbox that
 holds it to the real sandbox.
 """
 
+import shutil
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +17,7 @@ from formula_world import HEADS, IDS, PACK, SEED, DirectRun, code, grade, questi
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grading import outline
+from grading import outline, pack
 from grading.answers import reading
 from grading.answers.model import Answer
 from grading.kinds import formula
@@ -24,7 +25,7 @@ from grading.kinds.formula.count import Combination
 from grading.kinds.formula.planning import DRAWN, LARGE, PROBE, parts
 from grading.kinds.formula.reading import look
 from grading.kinds.formula.reasons import NOT_A_POLYNOMIAL, NOT_READ_OFF, USED_UP, Hidden
-from grading.kinds.formula.slips import WIDTHS
+from grading.kinds.formula.slips import WIDTHS, Slip, Slips
 from grading.kinds.formula.statements import said, stated
 from grading.polynomial import Polynomial, symbol
 from grading.verdict import State
@@ -791,3 +792,27 @@ def test_the_samples_of_the_pack_get_what_they_expect(folder: Path) -> None:
             got = {"points": verdict.points, "state": verdict.state.value, "review": verdict.needs_review is not None}
             wanted = expected[answer.question]
             assert got == {**wanted, "points": Decimal(wanted["points"])}, said_in(verdict)
+
+
+def test_questions_of_a_pack_share_a_module_and_its_faults_are_told(tmp_path: Path) -> None:
+    mac, io = (parts(question(id))[1].axes for id in ("3.1b", "3.2"))
+    assert mac[0] in io and any(mac[0] is axis for axis in io), "loaded once"
+    folder = tmp_path / "lab"
+    shutil.copytree(PACK, folder)
+    (folder / "hidden" / "_assumptions.py").write_text("raise ValueError('half written')\n")
+    with pytest.raises(outline.PackError, match=r"hidden/_assumptions\.py raises ValueError: half written"):
+        pack.load(folder)
+
+
+def test_work_stays_bounded_whatever_comments_announce(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Combination] = []
+    of = Slips.of
+
+    def counted(slips: Slips, base: Combination) -> list[Slip]:
+        tried.append(base)
+        return of(slips, base)
+
+    monkeypatch.setattr(Slips, "of", counted)
+    comments = "# Norms are counted. RoPE is counted. Causal attention. GQA.\n"  # fits 36 combinations
+    grade("bonus-3.1", source("bonus-3.1", "B*L_q*D*7 + 1", comments))
+    assert 9 <= len(tried) <= 20

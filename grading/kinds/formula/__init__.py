@@ -2,8 +2,7 @@
 
 `count` has the words in which a pack says what is right; `spec` what a pack's data says about the call; `planning`
 what to run; `reading` what came back; `statements` what the student's comments assume; `slips` the ways of being
-nearly right; `diagnosis` the best reading; `reasons` what may be said of hidden cases; `judging` the verdict;
-`attention` assumptions that packs share.
+nearly right; `diagnosis` the best reading; `reasons` what may be said of hidden cases; `judging` the verdict.
 """
 
 from grading.kinds.formula.judging import judge

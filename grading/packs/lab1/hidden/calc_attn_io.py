@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 
-from grading.kinds.formula.attention import (
+from grading.kinds.formula.count import Count, RightOnlyWhere, Term
+from grading.polynomial import symbols
+
+from ._assumptions import (
     CAUSAL,
     KERNEL,
     MASK,
@@ -14,8 +17,6 @@ from grading.kinds.formula.attention import (
     ordinary_sizes,
     scores,
 )
-from grading.kinds.formula.count import Count, RightOnlyWhere, Term
-from grading.polynomial import symbols
 
 B, H, L_q, L_kv, D_h = symbols("B H L_q L_kv D_h")
 

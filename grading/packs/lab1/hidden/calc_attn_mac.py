@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from grading.kinds.formula.attention import CAUSAL, large_sizes, ordinary_sizes, scores
 from grading.kinds.formula.count import Count, Mistake, RightOnlyWhere, Term
 from grading.polynomial import symbols
+
+from ._assumptions import CAUSAL, large_sizes, ordinary_sizes, scores
 
 B, H, L_q, L_kv, D_h = symbols("B H L_q L_kv D_h")
 

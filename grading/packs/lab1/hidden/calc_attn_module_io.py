@@ -6,7 +6,10 @@ Prefill has L_q = L_kv, so one length L stands for both. As in bonus 3.1 there i
 from collections.abc import Mapping
 from random import Random
 
-from grading.kinds.formula.attention import (
+from grading.kinds.formula.count import Axis, Choice, Count, Misreading, Term, Values
+from grading.polynomial import symbols
+
+from ._assumptions import (
     CAUSAL_AT_PREFILL,
     KERNEL,
     KV_HEADS,
@@ -17,8 +20,6 @@ from grading.kinds.formula.attention import (
     mask_heads,
     scores,
 )
-from grading.kinds.formula.count import Axis, Choice, Count, Misreading, Term, Values
-from grading.polynomial import symbols
 
 B, L, D, G, n_kv, d = symbols("B L D G n_kv d")
 n_h = G * n_kv

@@ -7,9 +7,10 @@ it when it is stated.
 from collections.abc import Mapping
 from random import Random
 
-from grading.kinds.formula.attention import CAUSAL, KV_HEADS, ONLY_STATED, lengths, scores
 from grading.kinds.formula.count import Axis, Choice, Count, Misreading, Mistake, Term, Values
 from grading.polynomial import symbols
+
+from ._assumptions import CAUSAL, KV_HEADS, ONLY_STATED, lengths, scores
 
 B, L_q, L_kv, D, G, n_kv, d = symbols("B L_q L_kv D G n_kv d")
 n_h = G * n_kv

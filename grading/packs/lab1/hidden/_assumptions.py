@@ -1,4 +1,4 @@
-"""Assumptions about attention, with the words by which students state them, and sizes to draw; for packs to share."""
+"""What questions about attention share: assumptions, the words by which students state them, and sizes to draw."""
 
 from decimal import Decimal
 from random import Random
