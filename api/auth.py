@@ -88,8 +88,8 @@ class AtSubmission(InLab):
     submission: Submission
 
 
-CourseId = Annotated[str, Path(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="A course's id", examples=["gpu-2026"])]
-LabId = Annotated[str, Path(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="A lab's id", examples=["lab1"])]
+CourseId = Annotated[str, Path(pattern=courses.ID, description="A course's id", examples=["gpu-2026"])]
+LabId = Annotated[str, Path(pattern=courses.ID, description="A lab's id", examples=["lab1"])]
 Login = Annotated[str, Path(min_length=1, max_length=255, description="A person's login", examples=["ann"])]
 SubmissionId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,32}$", description="A submission's id")]
 

@@ -21,15 +21,15 @@ class Settings(BaseSettings):
     broker_url: str = Field(default="", description="redis://…; empty: files in the data folder, no service needed")
     secret: str = Field(default="", repr=False, description="seeds hidden cases; empty: made once in the data folder")
     packs: Path | None = Field(default=None, description="folder of packs; empty: the packs that come with Rooflab")
-    max_upload_bytes: int = 64 * 1024 * 1024
+    max_upload_bytes: int = Field(default=64 * 1024 * 1024, gt=0)
     readers: int = Field(
         default_factory=lambda: max(2, min(8, os.cpu_count() or 2)),
         ge=2,
         description="files read at once; those of one person come one after the other",
     )
-    lease_seconds: float = 30.0
-    max_attempts: int = 3
-    sweep_seconds: float = 10.0
+    lease_seconds: float = Field(default=30.0, ge=1)
+    max_attempts: int = Field(default=3, ge=1)
+    sweep_seconds: float = Field(default=10.0, gt=0)
     explanations_per_day: int = 20
     allow_reduced_isolation: bool = Field(default=False, description="grade even where the sandbox cannot be whole")
     secure_cookies: bool = Field(default=False, description="set behind HTTPS")

@@ -183,7 +183,9 @@ def test_new_rules_bring_the_grades_along_and_say_who_and_why(world: World) -> N
     assert (answer.json()["grades_changed"], answer.json()["policy"]["late"]) == (1, "penalty")
     assert world.get("ann", "/labs/lab1").json()["grade"]["points"] == "1"
     assert world.get("ann", f"/submissions/{world.submission}").json()["late"] is True
-    assert change(world, due_at=None, policy={}).json()["grades_changed"] == 1
+    assert change(world, due_at=None, policy={"attempts": 9}).json()["grades_changed"] == 1
+    kept = change(world, policy={}).json()["policy"]
+    assert (kept["late"], kept["penalty_per_day"], kept["attempts"]) == ("penalty", "0.5", 9), "what is not given stays"
     assert world.get("ann", "/labs/lab1").json()["grade"]["points"] == "2"
     assert world.get("ann", f"/submissions/{world.submission}").json()["late"] is False
     with reading(world.settings.database) as session:

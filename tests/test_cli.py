@@ -1,7 +1,9 @@
 """The command line: what stops it is one line and a documented exit code, and reading commands speak JSON."""
 
+import csv
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -84,6 +86,32 @@ def test_a_roster_is_shown_first_and_applied_when_told(course: Path, tmp_path: P
     assert rooflab(course, "roster", "apply", "gpu", str(tmp_path / "roster.csv"), "--yes").returncode == 0
     listed = json.loads(rooflab(course, "roster", "list", "gpu", "--json").stdout)
     assert {one["login"]: one["role"] for one in listed} == {"ada": "admin", "ann": "student", "bob": "student"}
+
+
+def test_each_student_gets_a_first_token_once_and_staff_are_added_by_name(course: Path) -> None:
+    handed = list(csv.DictReader(rooflab(course, "token", "handout", "gpu").stdout.splitlines()))
+    assert [(row["login"], row["token"][:12]) for row in handed] == [("ann", "rooflab_pat_"), ("bob", "rooflab_pat_")]
+    assert list(csv.DictReader(rooflab(course, "token", "handout", "gpu").stdout.splitlines())) == []
+    assert rooflab(course, "roster", "add", "gpu", "tia", "--role", "ta").returncode == 0
+    listed = json.loads(rooflab(course, "roster", "list", "gpu", "--json").stdout)
+    assert {one["login"]: one["role"] for one in listed}["tia"] == "ta"
+
+
+def test_a_lab_that_nobody_could_reach_is_not_made(course: Path) -> None:
+    assert rooflab(course, "db", "lab", "gpu", "lab 1/x", "Lab 1").returncode == 2
+    assert rooflab(course, "db", "lab", "gpu", "lab1", "Lab 1", "--pack", "nope").returncode == 1
+    assert rooflab(course, "db", "lab", "gpu", "lab1", "Lab 1", "--release").returncode == 0
+
+
+def test_a_server_whose_worker_dies_says_so_and_stops(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "api.cli", "serve", "--port", "0", "--json", "--data", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as server:
+        assert server.stdout is not None and server.stderr is not None
+        server.stdout.readline()
+        [worker] = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()[:1]
+        os.kill(int(worker), signal.SIGKILL)
+        assert server.wait(60) == 1
+        assert "The worker ended" in server.stderr.read()
 
 
 def test_a_token_is_printed_once_listed_by_its_beginning_and_revoked(course: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_worse_submission_does_not_lower_the_grade(service: dict[str, str], gr
 def test_the_ta_sees_the_scoreboard_and_the_student_does_not(service: dict[str, str], graded: dict[str, Any]) -> None:
     with _person(service, "ta") as tia:
         board = tia.get(f"/labs/{service['lab']}/scoreboard").json()
-        [sam] = [row for row in board["items"] if row["login"] == "student"]
+        [sam] = [row for row in board["items"] if row["login"] == "demo-student"]
         assert sam["submission"] == graded["id"]
         assert sam["questions"]["1.3"]["state"] == "passed"
     with _person(service, "student") as student:
@@ -142,7 +142,7 @@ def test_the_lms_pulls_exact_grades_with_a_secret_of_its_own(service: dict[str, 
         )
         headers = {"Authorization": f"Bearer {granted.json()['access_token']}"}
         [grade] = lms.get("/api/v1/courses/demo/grades", headers=headers).json()["items"]
-    assert grade["login"] == "student"
+    assert grade["login"] == "demo-student"
     assert grade["points"] == graded["points"]
 
 

@@ -15,7 +15,7 @@ from worker import tasks
 from worker.sandbox import isolation
 
 WARM_SECONDS: Final = 180.0  # importing torch from a cold disk on a busy machine
-TASK_SECONDS: Final = 400  # a drain and one whole grading; past this the process hangs, and is killed
+TASK_SECONDS: Final = 1000  # a drain and one whole grading; past this the process hangs, and is killed
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,7 @@
 """`rooflab db`, `roster` and `token`: for whoever runs the service, on the machine that reaches its database."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from grading import outline
 from grading import roster as rosters
+from grading.export.sheets import sheet
 from grading.export.terminal import plain
 from grading.settings import Settings
 from grading.store import courses, migrate, people, tokens
@@ -41,6 +44,7 @@ def make_course(
 ) -> None:
     """Make a course with its first admin."""
     now = datetime.now(UTC)
+    _address(course)
     with transaction(Settings().database) as session:
         if courses.course(session, course) is not None:
             raise _failed(f"There is a course {course} already.")
@@ -60,9 +64,15 @@ def make_lab(
     title: Annotated[str, typer.Argument()],
     pack: Annotated[str, typer.Option(help="The pack it asks.")] = "lab1",
     due: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%dT%H:%M"], help="Due time, UTC.")] = None,
+    release: Annotated[bool, typer.Option("--release", help="Let grades leave for the LMS as they come.")] = False,
 ) -> None:
     """Make a lab in a course."""
     settings = Settings()
+    _address(lab)
+    try:
+        outline.find(settings, pack)
+    except outline.PackError as error:
+        raise _failed(str(error)) from None
     with transaction(settings.database) as session:
         if courses.course(session, course) is None or courses.lab(session, lab) is not None:
             raise _failed(f"There is no course {course}, or there is a lab {lab} already.")
@@ -74,6 +84,7 @@ def make_lab(
             pack=pack,
             now=datetime.now(UTC),
             due_at=due.replace(tzinfo=UTC) if due else None,
+            released=release,
         )
     err.print(f"Made {lab}.", markup=False)
 
@@ -144,6 +155,47 @@ def apply_roster(
     err.print("Applied." if yes else "A preview: nothing was changed. Apply it with --yes.")
 
 
+@roster.command("add")
+def add_member(
+    course: str,
+    login: str,
+    role: Annotated[Role, typer.Option(help="What they are in this course.")] = Role.TA,
+    name: Annotated[str, typer.Option(help="Their name, where the login is new.")] = "",
+) -> None:
+    """Give one person a place in a course: staff, whom a class list never touches."""
+    now = datetime.now(UTC)
+    with transaction(Settings().database) as session:
+        if courses.course(session, course) is None:
+            raise _failed(f"There is no course {course}.")
+        person = people.user_by_login(session, login) or people.add_user(
+            session, login=login, name=name or login, now=now
+        )
+        people.enroll(session, course_id=course, user_id=person.id, role=role, now=now)
+    err.print(f"{login} is {role.value} in {course}. Next: rooflab token create {login}", markup=False)
+
+
+@token.command("handout")
+def hand_out(course: str, days: Annotated[int, typer.Option(min=1, max=3660)] = 180) -> None:
+    """Make a token for each active student who has none, and print them as CSV, once: name, login, e-mail, token."""
+    now = datetime.now(UTC)
+    rows = []
+    with transaction(Settings().database) as session:
+        for place in people.places(session, course):
+            if place.role is not Role.STUDENT or not place.active or tokens.of_user(session, place.user_id):
+                continue
+            _, secret = tokens.issue(
+                session,
+                tokens.Purpose.PERSONAL,
+                now=now,
+                scopes=(tokens.Scope.SUBMIT, tokens.Scope.READ),
+                user_id=place.user_id,
+                name="first",
+                lifetime=timedelta(days=days),
+            )
+            rows.append((place.name, place.login, place.email, secret))
+    typer.echo(sheet(("name", "login", "email", "token"), rows), nl=False)
+
+
 @token.command("create")
 def create_token(
     login: str,
@@ -197,6 +249,11 @@ def revoke_token(number: Annotated[int, typer.Argument(help="The id that `token 
         if not tokens.revoke(session, number, datetime.now(UTC)):
             raise _failed(f"There is no token {number} in force.")
     err.print("Revoked.")
+
+
+def _address(name: str) -> None:
+    if not re.fullmatch(courses.ID, name):
+        raise _failed(f"{name!r} cannot stand in an address: only letters, digits, . _ and -, 64 at most.", code=2)
 
 
 def _person(found: User | None, login: str) -> User:

@@ -20,11 +20,8 @@ from grading.store.tables import Role
 COURSE = LAB = "demo"
 PACK = "lab1"
 SAMPLE = "notebook"
-PEOPLE = (
-    ("student", "Sam Student", Role.STUDENT),
-    ("ta", "Tia Assistant", Role.TA),
-    ("admin", "Ada Admin", Role.ADMIN),
-)
+PEOPLE = {"student": "Sam Student", "ta": "Tia Assistant", "admin": "Ada Admin"}  # by role
+LIFETIME = timedelta(days=1)
 TOKEN_NAME = "demo"
 err = Console(stderr=True)
 
@@ -43,7 +40,7 @@ class Demo:
 
     def describe(self, url: str) -> str:
         """Where to sign in, and as whom: one line each, so that no terminal cuts a token short."""
-        lines = [f"{name:14} {getattr(self, login)}" for login, name, _ in PEOPLE]
+        lines = [f"{name:14} {getattr(self, role)}" for role, name in PEOPLE.items()]
         return "\n".join([f"Sign in at {url}/login with one of these tokens (new at every start):", *lines])
 
 
@@ -60,19 +57,21 @@ def make_demo(settings: Settings) -> Demo:
             courses.create_lab(
                 session, id=LAB, course_id=COURSE, title=title, pack=PACK, now=now, due_at=due, released=True
             )
-        for login, name, role in PEOPLE:
+        for role, name in PEOPLE.items():
+            login = f"demo-{role}"  # no real person's
             person = people.user_by_login(session, login) or people.add_user(session, login=login, name=name, now=now)
-            people.enroll(session, course_id=COURSE, user_id=person.id, role=role, now=now, section="01")
+            people.enroll(session, course_id=COURSE, user_id=person.id, role=Role(role), now=now, section="01")
             for old in tokens.of_user(session, person.id):
                 if old.name == TOKEN_NAME:
                     tokens.revoke(session, old.id, now)
-            _, made[login] = tokens.issue(
+            _, made[role] = tokens.issue(
                 session,
                 tokens.Purpose.PERSONAL,
                 now=now,
                 scopes=tokens.PERSONAL_SCOPES,
                 user_id=person.id,
                 name=TOKEN_NAME,
+                lifetime=LIFETIME,
             )
     return Demo(lab=LAB, **made)
 

@@ -117,6 +117,13 @@ def _run(
     server = _Server(config)
     result = {"code": 0}
 
+    def watch(worker: subprocess.Popen[bytes]) -> None:
+        status = worker.wait()
+        if not server.should_exit:
+            err.print(f"The worker ended (status {status}), so nothing would be graded: stopping.", markup=False)
+            result["code"] = 1
+            server.should_exit = True
+
     def announce() -> None:
         server.ready.wait()
         if as_json:
@@ -124,18 +131,20 @@ def _run(
             typer.echo(json.dumps(ready))
             sys.stdout.flush()
         if demo is not None and (once or not as_json):
-            result["code"] = hand_in_sample(url, demo, settings, alive=lambda: worker is None or worker.poll() is None)
+            code = hand_in_sample(url, demo, settings, alive=lambda: worker is None or worker.poll() is None)
+            result["code"] = code if once else result["code"]
         if once:
             server.should_exit = True
         elif not as_json:
             err.print(f"Serving on {url} - Ctrl-C stops.", markup=False)
 
-    thread = threading.Thread(target=announce, daemon=True)
-    thread.start()
+    if worker is not None:
+        threading.Thread(target=watch, args=(worker,), daemon=True).start()
+    threading.Thread(target=announce, daemon=True).start()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):  # uvicorn stops in good order, and then raises the signal again
         server.run(sockets=[listener])
-    return result["code"] if once else 0
+    return result["code"]
 
 
 class _Server(uvicorn.Server):

@@ -1,7 +1,7 @@
 """The grades of a course, pulled by its LMS: JSON or CSV, in the order of their changes, so that none is missed."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -9,12 +9,14 @@ from starlette.responses import JSONResponse
 
 from api.auth import enter_grades, settings_of
 from api.problems import ProblemError, documented
+from api.routes.paging import beside
 from api.routes.scoreboard import csv_answer
 from api.schemas import Grades, Pulled
 from grading.export.pulled import PulledGrade, grades_sheet
 from grading.store import courses, grades, people
 from grading.store.session import reading
 
+OVERLAP = timedelta(minutes=5)  # a change is stamped a moment before others can see it, and clocks differ
 router = APIRouter(prefix="/courses/{course}", tags=["grades"])
 USUAL, MOST, WHOLE = 100, 1000, 200_000
 
@@ -40,7 +42,8 @@ def pull(
         str,
         Query(
             max_length=40,
-            description="only what changed after this revision, or at this time (ISO 8601 with offset) or later",
+            description="only what changed after this revision, or at this time (ISO 8601 with offset) or later; "
+            "with a time, what changed in the five minutes before comes again",
             examples=["17", "2026-03-01T00:00:00Z"],
         ),
     ] = "",
@@ -59,7 +62,7 @@ def pull(
     with reading(settings_of(request).database) as session:
         start = cursor
         if start is None:
-            start = courses.revision_before(session, course, moment) if moment else _number(since)
+            start = courses.revision_before(session, course, moment - OVERLAP) if moment else _number(since)
         found = grades.since(session, course, start, size + 1)
         page = found[:size]
         titles = {lab.id: lab.title for lab in courses.labs_of(session, course)}
@@ -86,7 +89,7 @@ def pull(
         for grade, user in page
     ]
     last = rows[-1].revision if rows else start
-    more = str(request.url.include_query_params(cursor=last)) if len(found) > size else None
+    more = beside(request, cursor=last) if len(found) > size else None
     answer: Response
     if as_csv:
         answer = csv_answer(grades_sheet(rows), f"{course}-grades.csv")

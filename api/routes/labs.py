@@ -53,7 +53,7 @@ def change(
         if "due_at" in given:
             courses.set_due(session, lab, wanted.due_at)
         if wanted.policy is not None:
-            lab.policy = wanted.policy.model_dump(mode="json")
+            lab.policy = {**lab.policy, **wanted.policy.model_dump(mode="json", exclude_unset=True)}
         if "due_at" in given or wanted.policy is not None:
             changed = courses.recount(
                 session, lab, why="the lab's rules changed", by_user_id=here.person.user_id, now=now

@@ -13,6 +13,7 @@ from starlette.responses import FileResponse
 from api.auth import AtSubmission, InLab, Login, at_submission, enter_place, in_lab, settings_of
 from api.feedback import listed, shown
 from api.problems import ProblemError, documented
+from api.routes.paging import beside
 from api.routes.uploads import on_disk, one_file
 from api.schemas import AnswerShown, AnswersShown, Links, Pasted, Received, Submissions, SubmissionShown
 from grading import intake
@@ -186,7 +187,7 @@ def _page(
     rest = [listed(*row) for row in rows if before is None or row[0].number < before]
     page, more = rest[:limit], None
     if len(rest) > limit:
-        more = str(request.url.include_query_params(before=page[-1].number))
+        more = beside(request, before=page[-1].number)
         response.headers["Link"] = f'<{more}>; rel="next"'
     return Submissions(items=page, next=more)
 

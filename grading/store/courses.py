@@ -13,6 +13,8 @@ from grading.store import grades, tokens
 from grading.store.session import hold_person
 from grading.store.tables import Client, Course, Grade, Lab, Member, Role, Submission, Token
 
+ID = r"^[A-Za-z0-9._-]{1,64}$"  # of courses and labs, since it stands in addresses
+
 
 def create_course(session: Session, *, id: str, title: str, now: datetime, timezone: str = "UTC") -> Course:
     """A new course. Its id is a slug that appears in addresses."""

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from grading.policy import Policy, is_late
-from grading.store.session import hold_person
+from grading.store.session import hold_course, hold_person
 from grading.store.tables import (
     Course,
     Grade,
@@ -165,6 +165,7 @@ def release(session: Session, lab_id: str, now: datetime) -> None:
     lab = session.get_one(Lab, lab_id)
     if lab.released:
         return
+    hold_course(session, lab.course_id)
     lab.released = True
     for grade in session.scalars(select(Grade).where(Grade.lab_id == lab_id).order_by(Grade.revision)):
         grade.revision = _next_revision(session, lab.course_id)

@@ -7,6 +7,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from grading.roster import Changes, Place, normal_login
+from grading.store.session import hold_course
 from grading.store.tables import Course, Grade, Lab, Member, Role, User
 
 
@@ -93,6 +94,7 @@ def apply_roster(session: Session, course_id: str, changes: Changes, now: dateti
 
 def _renew_grades(session: Session, course_id: str, user_ids: Sequence[int], now: datetime) -> None:
     """Give these people's grades a new revision, so that a pull `since=` sees who was dropped or renamed."""
+    hold_course(session, course_id)
     grades = session.scalars(
         select(Grade)
         .join(Lab, Lab.id == Grade.lab_id)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Engine, create_engine, event, select
 from sqlalchemy.orm import Session
 
-from grading.store.tables import User
+from grading.store.tables import Course, User
 
 
 @contextmanager
@@ -31,6 +31,14 @@ def reading(url: str) -> Iterator[Session]:
 def hold_person(session: Session, user_id: int) -> None:
     """Make other transactions about the same person wait until this one ends, so that what they count stays true."""
     session.execute(select(User.id).where(User.id == user_id).with_for_update(key_share=True)).one()
+
+
+def hold_course(session: Session, course_id: str) -> None:
+    """Make other transactions that change grades of the course wait: revisions then become visible in order.
+
+    Whoever holds a person too holds the person first.
+    """
+    session.execute(select(Course.id).where(Course.id == course_id).with_for_update()).one()
 
 
 @cache
