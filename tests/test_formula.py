@@ -776,6 +776,22 @@ def test_the_real_sandbox_gives_the_verdicts_of_the_stand_in(real_slot: Callable
             assert grade(id, text, run=real_slot).state is grade(id, text).state
 
 
+@pytest.mark.parametrize(
+    ("inside", "expression"),
+    [
+        ("    import torch\n", "2 * torch.zeros(B, H, L_q, L_kv).numel() * D_h"),
+        ("    for i in range(L_q):\n        print('row', i, 'of the scores')\n", "2*B*H*L_q*L_kv*D_h"),
+    ],
+    ids=["memory", "output"],
+)
+def test_too_much_memory_or_output_at_large_sizes_costs_nothing(
+    real_slot: Callable[[Job], Observation], inside: str, expression: str
+) -> None:
+    verdict = grade("3.1b", source("3.1b", expression, inside=inside), run=real_slot)
+    assert (verdict.state, verdict.points) == (State.PASSED, verdict.out_of), said_in(verdict)
+    assert Hidden.LARGE_UNSEEN in verdict.remarks
+
+
 # --- The pack's own samples --------------------------------------------------------------------------------------
 
 
