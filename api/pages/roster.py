@@ -9,6 +9,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from api.auth import CourseId, InCourse, Person, check_csrf, current_person, enter_course, settings_of
@@ -102,11 +103,14 @@ def _preview(request: Request, here: InCourse, raw: bytes, code: int = 200, file
 
 def _apply(request: Request, here: InCourse, raw: bytes, digest: str) -> Response:
     listed = roster.read(raw)
-    with transaction(settings_of(request).database) as session:
-        changes = _changes(session, here.course_id, listed)
-        same = changes.digest == digest and not listed.problems
-        if same:
-            people.apply_roster(session, here.course_id, changes, datetime.now(UTC))
+    try:
+        with transaction(settings_of(request).database) as session:
+            changes = _changes(session, here.course_id, listed)
+            same = changes.digest == digest and not listed.problems
+            if same:
+                people.apply_roster(session, here.course_id, changes, datetime.now(UTC))
+    except IntegrityError:  # somebody else added the same people at the same moment
+        same = False
     if not same:
         return _preview(request, here, raw, 409, CHANGED)
     done = f"{len(changes.added)} added, {len(changes.changed)} changed, {len(changes.dropped)} made inactive."
