@@ -15,12 +15,17 @@ from typing import Final, Protocol
 
 from grading.answers.model import Answer, Answers
 from grading.kinds import KINDS
-from grading.kinds.contract import Question
+from grading.kinds.contract import Question, Ran
 from grading.verdict import State, Verdict
-from labcore.runner.protocol import Job, Observation, Outcome, Returned
+from labcore.runner.protocol import Ending, Job, Observation, Outcome, Returned
 
 Run = Callable[[Job], Observation]
 MOST_REMARKS: Final = 20
+KILLED: Final = (
+    "Your code's process was killed from outside, twice, though it had taken little memory: the machine may have been "
+    "short of it. A person will look at this."
+)
+KILLED_FOR_STAFF: Final = "killed from outside twice: short of memory here, or a limit that the answer set itself"
 
 
 class OurFault(Exception):
@@ -73,7 +78,7 @@ def _graded(
             return _not_answered(question, taken)
         ran = _run_all(kind.plan(question, taken, seed), run)
         explain = explanations_left(question.id) > 0
-        return _with_notes(kind.judge(question, taken, ran, explain), taken)
+        return _if_killed(_with_notes(kind.judge(question, taken, ran, explain), taken), ran)
     except OurFault:
         raise
     except Exception as error:
@@ -110,6 +115,18 @@ def _with_notes(verdict: Verdict, answer: Answer) -> Verdict:
         said.append(f"Used by your answer but defined nowhere in your file: {names}.")
     said += [note for note in answer.notes if note not in said]
     return verdict.model_copy(update={"remarks": tuple(said[:MOST_REMARKS])})
+
+
+def _if_killed(verdict: Verdict, ran: Ran) -> Verdict:
+    """The verdict, for a person to look at where something outside may have cost it points."""
+    if verdict.state is State.PASSED or all(seen.ending is not Ending.KILLED for _, seen in ran):
+        return verdict
+    return verdict.model_copy(
+        update={
+            "remarks": (KILLED, *verdict.remarks),
+            "needs_review": "; ".join(filter(None, [verdict.needs_review, KILLED_FOR_STAFF])),
+        }
+    )
 
 
 def _not_judged(question: Question, error: Exception) -> Verdict:

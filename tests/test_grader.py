@@ -101,6 +101,13 @@ def test_an_answer_that_hangs_at_once_is_waited_for_once() -> None:
     assert len(children.jobs) == len(IDS)
 
 
+def test_an_answer_whose_process_was_killed_from_outside_fails_and_goes_to_a_person() -> None:
+    for verdict in graded(all_found(), lambda job: Observation(Ending.KILLED, (), signal=9)):
+        assert verdict.state is State.FAILED and verdict.points == 0
+        assert verdict.remarks[0] == grader.KILLED
+        assert verdict.needs_review is not None and grader.KILLED_FOR_STAFF in verdict.needs_review
+
+
 def test_a_fault_of_ours_leaves_the_grader() -> None:
     with pytest.raises(OurFault) as caught:
         graded(all_found(), Breaks(OurFault("the sandbox died")))

@@ -111,7 +111,8 @@ class Ending(StrEnum):
     TIMED_OUT = "timed out"
     OUT_OF_MEMORY = "out of memory"
     FLOODED = "flooded"  # more output than the limit
-    CRASHED = "crashed"  # died by a signal
+    KILLED = "killed"  # from outside and by nobody here, twice, at little memory of its own
+    CRASHED = "crashed"  # died by another signal
     EXITED = "exited"  # ended by itself before the last call
 
 

@@ -58,18 +58,18 @@ class Slot:
         self._spares.clear()
 
     def run(self, job: Job) -> Observation:
-        """Run a job in a child of its own, and say what was seen once that child is dead."""
+        """Run a job in a child of its own, and say what was seen once that child is dead.
+
+        A child that is killed from outside at little memory of its own is given a second try, and no third.
+        """
         limits = PROFILES.get(job.profile)
         if limits is None:
             raise SandboxFault(f"there is no profile {job.profile!r}")
         try:
             zygote = self._zygote or self._warm()
-            spare = self._ready_spare(zygote, limits)
-            try:
-                observation = _watch(zygote, spare, job, limits)
-            finally:
-                spare.kill()
-                spare.close()
+            observation = self._once(zygote, job, limits)
+            if observation.ending is Ending.KILLED:  # most likely for memory that others took: the second time counts
+                observation = self._once(zygote, job, limits)
             self._order(zygote, limits, 1)  # the next one is made while this result is judged
         except BaseException:
             self.close()  # the next request starts a new one
@@ -84,6 +84,14 @@ class Slot:
         self._zygote = Zygote(namespaces=self.isolation.level == "full", fresh_proc=self.isolation.fresh_proc)
         self._order(self._zygote, PROFILES["cpu"], SPARES)
         return self._zygote
+
+    def _once(self, zygote: Zygote, job: Job, limits: Limits) -> Observation:
+        spare = self._ready_spare(zygote, limits)
+        try:
+            return _watch(zygote, spare, job, limits)
+        finally:
+            spare.kill()
+            spare.close()
 
     def _ready_spare(self, zygote: Zygote, limits: Limits) -> Spare:
         self._order(zygote, limits, 1)
@@ -200,9 +208,11 @@ def _ending(seen: _Seen, death: Death, limits: Limits, slots: Sequence[Returned]
     if seen.timed_out or (death.signal == signal.SIGKILL and death.cpu_seconds >= 0.9 * limits.cpu_seconds):
         return Ending.TIMED_OUT
     if death.signal is not None:
-        # Nobody but the kernel, short of memory, kills from outside; and what runs into the limit often crashes.
-        short = death.signal == signal.SIGKILL or death.peak_bytes >= 0.8 * limits.memory_bytes
-        return Ending.OUT_OF_MEMORY if short else Ending.CRASHED
+        if death.signal == signal.SIGKILL:
+            # Nobody but the kernel, short of memory, kills from outside; and it may choose one who took little of it.
+            return Ending.KILLED if death.peak_bytes < 0.5 * limits.memory_bytes else Ending.OUT_OF_MEMORY
+        # What runs into the limit often crashes.
+        return Ending.OUT_OF_MEMORY if death.peak_bytes >= 0.8 * limits.memory_bytes else Ending.CRASHED
     if slots[0].outcome is Outcome.RAISED:
         return Ending.NOT_LOADED
     if any(one.outcome is Outcome.NOT_REACHED for one in slots):

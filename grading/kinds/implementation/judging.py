@@ -40,6 +40,7 @@ class Reason(StrEnum):
     TOO_SLOW = "too slow"
     TOO_MUCH_MEMORY = "too much memory"
     TOO_MUCH_OUTPUT = "too much printed"
+    KILLED = "its process was killed from outside"
     CRASHED = "a crash of the interpreter"
     STOPPED = "the process was ended from inside"
     NOT_REACHED = "not reached"
@@ -57,6 +58,7 @@ _OF_ENDING: Final = {
     Ending.TIMED_OUT: Reason.TOO_SLOW,
     Ending.OUT_OF_MEMORY: Reason.TOO_MUCH_MEMORY,
     Ending.FLOODED: Reason.TOO_MUCH_OUTPUT,
+    Ending.KILLED: Reason.KILLED,
     Ending.CRASHED: Reason.CRASHED,
     Ending.EXITED: Reason.STOPPED,
 }
