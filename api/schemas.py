@@ -359,7 +359,7 @@ class Standing(BaseModel):
 
 
 class FaultShown(BaseModel):
-    """A submission that stays ungraded by a fault of ours."""
+    """A submission that stays ungraded, in whole or in part, by a fault of ours."""
 
     submission: str
     number: int

@@ -1,6 +1,7 @@
 """Grades one submission: for each question of the pack read, plan, run, judge. One verdict each, whatever happens.
 
-Only a named fault of the infrastructure leaves this module as an exception. Whatever a student's bytes make our own
+Only a named fault of the infrastructure leaves this module as an exception, or on the last try as a question that
+counts in no total. Whatever a student's bytes make our own
 code raise is a failed question with a reason, flagged for a person: never a free retry, and never a zero in silence.
 """
 
@@ -50,16 +51,30 @@ def grade(
     seed: bytes,
     explanations_left: Callable[[str], int],
     progress: Callable[[int], None],
+    last: bool = False,
 ) -> list[Verdict]:
-    """A verdict on every question of the pack, in its order. `seed` must be secret and new for each submission."""
+    """A verdict on every question of the pack, in its order. `seed` must be secret and new for each submission.
+
+    Raises OurFault at once, unless this is the last try: then a fault costs only the questions that it met, and is
+    raised where nothing but faults came of all that was answered.
+    """
     given: dict[str, Answer] = {}
     for answer in answers.answers:
         given.setdefault(answer.question, answer)
     verdicts = []
+    faults = []
     for question in pack.questions:
         answer = given.get(question.id) or Answer(question=question.id, found=False)
-        verdicts.append(_graded(question, answer, run, seed_for(seed, question.id), explanations_left))
+        try:
+            verdicts.append(_graded(question, answer, run, seed_for(seed, question.id), explanations_left))
+        except OurFault as fault:
+            if not last:
+                raise
+            faults.append(fault)
+            verdicts.append(_ours(question, fault))
         progress(len(verdicts))
+    if faults and all(verdict.state in (State.OURS, State.NOT_ANSWERED) for verdict in verdicts):
+        raise faults[0]
     return verdicts
 
 
@@ -126,6 +141,17 @@ def _if_killed(verdict: Verdict, ran: Ran) -> Verdict:
             "remarks": (KILLED, *verdict.remarks),
             "needs_review": "; ".join(filter(None, [verdict.needs_review, KILLED_FOR_STAFF])),
         }
+    )
+
+
+def _ours(question: Question, fault: OurFault) -> Verdict:
+    return Verdict(
+        question=question.id,
+        state=State.OURS,
+        points=Decimal(0),
+        out_of=question.points,
+        headline="A fault of ours kept this answer from being judged. It costs you no points, and course staff see it.",
+        evidence={"fault": fault.cause},
     )
 
 

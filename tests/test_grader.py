@@ -55,8 +55,9 @@ def graded(
     run: Callable[[Job], Observation] | None = None,
     explanations_left: Callable[[str], int] = lambda question: 1,
     progress: Callable[[int], None] = lambda judged: None,
+    last: bool = False,
 ) -> list[Verdict]:
-    return grade(PACK, given, run or EndedAtOnce(), b"seed", explanations_left, progress)
+    return grade(PACK, given, run or EndedAtOnce(), b"seed", explanations_left, progress, last)
 
 
 @pytest.mark.parametrize("given", [answers(), all_found(), answers(Answer(question="9.9", found=True))])
@@ -112,6 +113,34 @@ def test_a_fault_of_ours_leaves_the_grader() -> None:
     with pytest.raises(OurFault) as caught:
         graded(all_found(), Breaks(OurFault("the sandbox died")))
     assert caught.value.cause == "the sandbox died"
+
+
+def once_faulty(entry: str) -> Callable[[Job], Observation]:
+    """A sandbox that fails whenever one function is called."""
+
+    def run(job: Job) -> Observation:
+        if job.entry == entry:
+            raise OurFault("the sandbox died")
+        return Observation(Ending.EXITED, ())
+
+    return run
+
+
+def test_on_the_last_try_a_fault_of_ours_costs_no_question_but_leaves_it_open() -> None:
+    with pytest.raises(OurFault):
+        graded(all_found(), once_faulty("gemm_io"))
+    verdicts = {verdict.question: verdict for verdict in graded(all_found(), once_faulty("gemm_io"), last=True)}
+    assert list(verdicts) == IDS
+    met = [verdict for verdict in verdicts.values() if verdict.state is State.OURS]
+    assert [(one.question, one.evidence) for one in met] == [("1.4", {"fault": "the sandbox died"})]
+    assert "costs you no points" in met[0].headline and "sandbox" not in met[0].headline
+    assert {verdict.state for verdict in verdicts.values()} == {State.OURS, State.FAILED}
+
+
+def test_where_nothing_but_faults_of_ours_came_of_what_was_answered_the_grading_failed() -> None:
+    only = answers(Answer(question="1.4", found=True, source="pass\n", definition="pass\n"))
+    with pytest.raises(OurFault):
+        graded(only, once_faulty("gemm_io"), last=True)
 
 
 class LostDevice(OurFault):

@@ -5,6 +5,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from html import unescape
 from pathlib import Path
 
@@ -200,6 +201,24 @@ def test_staff_have_a_failed_grading_done_again_where_they_see_it(site: Site, wh
     assert client.post(f"/submissions/{submission}/retry", data=fields).status_code == 409
     site.finish(site.claim(submission), usual())
     assert "8 / 10 points" in words(site.client("bob").get(f"/submissions/{submission}").text)
+
+
+def test_a_question_that_a_fault_of_ours_met_is_open_and_staff_have_it_graded_again(site: Site) -> None:
+    verdicts = usual()
+    met = {"state": State.OURS, "points": Decimal(0), "evidence": {"fault": "sandbox: gone"}, "needs_review": None}
+    submission = site.graded("bob", [verdicts[0].model_copy(update=met), *verdicts[1:]])
+    own = words(site.client("bob").get(f"/submissions/{submission}").text)
+    assert "/ 5 points" in own and "– / 5" in own and "this costs you no points" in own
+    assert "sandbox" not in own and "Grade again" not in own
+    client = site.client("tam")
+    assert "1.3: sandbox: gone" in words(client.get("/staff/labs/lab1").text)
+    page = client.get(f"/submissions/{submission}").text
+    form = page.partition(f'action="/submissions/{submission}/retry"')[2].partition("</form>")[0]
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form))
+    assert client.post(f"/submissions/{submission}/retry", data=fields).status_code == 303
+    assert "/ 5 points" in words(site.client("bob").get(f"/submissions/{submission}").text)
+    assert "sandbox: gone" not in client.get("/staff/labs/lab1").text
+    assert client.post(f"/submissions/{submission}/retry", data=fields).status_code == 409
 
 
 def test_progress_answers_only_when_something_has_changed(site: Site) -> None:

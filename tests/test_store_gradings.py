@@ -26,7 +26,7 @@ from grading.score import Score
 from grading.store import grades, gradings, submissions
 from grading.store.session import reading, transaction
 from grading.store.tables import GradeChange, Grading, GradingState, VerdictRow
-from grading.verdict import Check, Diagnosis
+from grading.verdict import Check, Diagnosis, State
 
 CLAIM_ALL = """
 import sys
@@ -159,6 +159,32 @@ def test_what_failed_is_queued_again_once_and_nothing_else_is(database_url: str)
         assert finish(session, taken(session, minutes(2)), "5", at=minutes(2))
         assert again() is None  # it is graded
         assert session.query(GradeChange).one().by_user_id == teacher
+
+
+def test_what_a_fault_kept_from_being_judged_in_part_stays_in_force_until_it_is_graded_anew(database_url: str) -> None:
+    (student,) = open_course(database_url)
+    met = verdict("1.4", "0").model_copy(update={"state": State.OURS, "evidence": {"fault": "sandbox: gone\0"}})
+    score = Score(points=Decimal(5), bonus=Decimal(0), pending=Decimal(0), out_of=Decimal(5), bonus_out_of=Decimal(0))
+    with transaction(database_url) as session:
+        submission_id, first = hand_in(session, student)
+        assert gradings.finish(session, taken(session), [verdict("1.3", "5"), met], score, "full", "d", minutes(0))
+        assert [fault.cause for fault in gradings.faults(session, LAB)] == ["1.4: sandbox: gone"]
+
+        def again() -> Grading | None:
+            return gradings.retry(session, submission_id, why="repaired", by_user_id=student, now=minutes(1))
+
+        queued = again()
+        assert queued is not None and not queued.current
+        assert gradings.current(session, submission_id).id == first
+        assert again() is None  # it waits again
+        assert gradings.faults(session, LAB) == []
+        claimed = taken(session, minutes(2))
+        assert again() is None  # it runs
+        assert finish(session, claimed, "5", "5", at=minutes(2))
+        assert gradings.current(session, submission_id).id == queued.id
+        assert gradings.faults(session, LAB) == [] and again() is None
+        grade = grades.of_student(session, LAB, student)
+        assert grade is not None and (grade.points, grade.out_of) == (10, 10)
 
 
 def test_of_two_who_queue_a_failed_one_again_at_once_one_does(database_url: str) -> None:

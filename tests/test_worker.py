@@ -30,8 +30,12 @@ from grading.settings import Settings
 from grading.store import grades, gradings
 from grading.store.session import reading, transaction
 from grading.store.tables import GradeChange, Grading, VerdictRow
-from grading.verdict import Verdict
+from grading.verdict import State, Verdict
+from labcore.runner.protocol import Job, Observation
 from worker import tasks
+from worker.sandbox import SandboxFault
+from worker.sandbox.pool import Slot
+from worker.workplace import Workplace
 
 LEASE = 1.5
 REAL = ("api.cli", "worker", "run")
@@ -357,6 +361,43 @@ def test_a_worker_killed_while_the_sandbox_runs_an_answer_leaves_the_right_grade
     assert (found.points, found.attempts) == (5, 2)
     with reading(deployment.settings.database) as session:
         assert session.query(GradeChange).count() == 1
+
+
+@on(PLAIN)
+def test_a_fault_that_meets_one_question_each_time_leaves_it_open_until_staff_have_it_graded_again(
+    deployment: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Slot.run
+
+    def run_all_but_bytes(slot: Slot, job: Job) -> Observation:
+        if job.entry == "gemm_io":
+            raise SandboxFault("not today")
+        return run(slot, job)
+
+    settings = deployment.settings
+    received = deployment.receive(tmp_path, ANSWERS.format(began="0"))
+    worker = tasks.Worker(settings, queue.CPU, Workplace)
+    with ExitStack() as ending, monkeypatch.context() as patched:
+        ending.callback(worker.close)
+        patched.setattr(Slot, "run", run_all_but_bytes)
+        worker.serve(received.grading_id)
+        found = deployment.grading(received.grading_id)
+        assert (found.state, found.attempts, found.fault) == ("graded", 2, "1.4: sandbox: not today")
+        verdicts = {verdict.question: verdict for verdict in deployment.verdicts(found.id)}
+        assert [name for name, verdict in verdicts.items() if verdict.state is State.OURS] == ["1.4"]
+        whole = sum(verdict.out_of for name, verdict in verdicts.items() if "bonus" not in name)
+        assert (found.points, found.out_of) == (5, whole - verdicts["1.4"].out_of)
+        patched.undo()
+        with transaction(settings.database) as session:
+            again = gradings.retry(
+                session, received.submission_id, why="mended", by_user_id=deployment.student, now=tasks._now()
+            )
+        assert again is not None
+        worker.serve(again.id)
+        assert State.OURS not in {verdict.state for verdict in deployment.verdicts(again.id)}
+        with reading(settings.database) as session:
+            grade = grades.of_student(session, LAB, deployment.student)
+            assert grade is not None and (grade.grading_id, grade.out_of) == (again.id, whole)
 
 
 class Line:

@@ -45,7 +45,7 @@ class Workplace:
     def grade(
         self, claimed: Claimed, explanations_left: Callable[[str], int], progress: Callable[[int], None]
     ) -> Judged:
-        """Judge every question of the lab's pack."""
+        """Judge every question of the lab's pack; on the last attempt, in spite of faults that met some of them."""
         loaded = self._pack(claimed.pack)
         slot = self._opened()
 
@@ -56,7 +56,8 @@ class Workplace:
                 raise OurFault(f"sandbox: {fault.cause}") from fault
 
         seed = hmac.digest(self._settings.seed_secret, claimed.submission_id.encode(), hashlib.sha256)
-        verdicts = grade(loaded, claimed.answers, run, seed, explanations_left, progress)
+        last = claimed.attempt >= self._settings.max_attempts
+        verdicts = grade(loaded, claimed.answers, run, seed, explanations_left, progress, last)
         return Judged(verdicts, total(verdicts, loaded.outline), slot.isolation.level, loaded.digest)
 
     def _opened(self) -> Slot:

@@ -14,6 +14,7 @@ from grading.outline import Asked, Outline
 from grading.store.grades import Row
 from grading.store.gradings import Fault
 from grading.store.tables import Lab
+from grading.verdict import State
 
 SHOWS = (
     ("", "everybody"),
@@ -150,5 +151,5 @@ def _cell(name: str, gained: Decimal, review: bool) -> str:
     return (
         f'<td class="{words.tone}"><i aria-hidden="true">{words.mark}</i>'
         f'<span class="visually-hidden">{escape(words.word)}, </span>'
-        f"{escape(points(gained))}{flag if review else ''}</td>"
+        f"{escape(points(None if name == State.OURS else gained))}{flag if review else ''}</td>"
     )

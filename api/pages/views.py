@@ -55,6 +55,7 @@ class ResultView:
     bonus: bool
     words: Words
     points: Decimal
+    gained: Decimal | None  # the points, where they count
     out_of: Decimal
     headline: str
     diagnosis: str
@@ -177,6 +178,7 @@ def _result(verdict: VerdictShown, question: Asked | None, answer: Answer | None
         bonus=question.bonus if question else False,
         words=state(verdict.state),
         points=verdict.points,
+        gained=None if verdict.state is State.OURS else verdict.points,
         out_of=verdict.out_of,
         headline=verdict.headline,
         diagnosis=diagnosis if diagnosis not in verdict.headline else "",

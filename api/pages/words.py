@@ -22,7 +22,7 @@ STATES: dict[State, Words] = {
     State.OURS: Words("our fault", "ours", "!"),
 }
 
-OURS = "Rooflab could not judge this answer. It is our fault, it costs you nothing, and it will be tried again."
+OURS = "It counts in no total until it has been judged. Staff can have it graded again; you need not hand in anew."
 REVIEW = "A person will look at this. The points shown stand until then."
 
 ISOLATION = {

@@ -1,4 +1,4 @@
-"""What a fault of ours left ungraded, queued again by staff: one submission, or all of a lab."""
+"""What a fault of ours left ungraded, even in part, queued again by staff: one submission, or all of a lab."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -27,12 +27,10 @@ Staff = Annotated[InLab, Depends(in_lab(Role.TA, Scope.STAFF))]
 def retry(
     request: Request, here: Annotated[AtSubmission, Depends(staff_at_submission)], wanted: Retry | None = None
 ) -> Received:
-    """Have a submission graded again that a fault of ours left ungraded. It keeps its number and its time."""
+    """Have a submission graded again that a fault of ours left ungraded, even in part. It keeps its number and time."""
     queued = _queue(request, here, [here.submission.id], wanted)
     if not queued:
-        raise ProblemError(
-            409, "not-failed", "This submission did not fail by a fault of ours, or waits again already."
-        )
+        raise ProblemError(409, "not-failed", "No fault of ours met this submission, or it waits again already.")
     with reading(settings_of(request).database) as session:
         position = gradings.position(session, queued[0].id)
     return Received(

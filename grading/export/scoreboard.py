@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from grading.export.sheets import Cell, sheet
 from grading.store.grades import Row
+from grading.verdict import State
 
 FIRST = (
     "login",
@@ -33,4 +34,4 @@ def _cells(questions: Sequence[str], row: Row) -> Iterator[Cell]:
     yield " ".join(question for question in questions if row.questions.get(question, ("", 0, False))[2])
     for question in questions:
         state, points, _ = row.questions.get(question, ("", None, False))
-        yield from (points, state)
+        yield from (None if state == State.OURS else points, state)

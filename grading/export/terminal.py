@@ -28,7 +28,7 @@ def feedback_table(verdicts: Sequence[Verdict]) -> Table:
         table.add_row(
             plain(verdict.question),
             Text(verdict.state.value, style=STYLE[verdict.state]),
-            f"{verdict.points} / {verdict.out_of}",
+            f"{'–' if verdict.state is State.OURS else verdict.points} / {verdict.out_of}",
             Group(*(plain(line) for line in _lines(verdict))),
         )
     return table

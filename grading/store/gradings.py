@@ -11,13 +11,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from grading.answers.model import Answers
 from grading.score import Score
 from grading.store import grades
+from grading.store.session import hold_person
 from grading.store.tables import Grading, GradingState, Lab, Submission, User, VerdictRow
-from grading.verdict import Verdict
+from grading.verdict import State, Verdict
 
 QUEUED, RUNNING, GRADED, FAILED = GradingState
 LOST_TOO_OFTEN = "its lease ran out each time: the worker died or hung"
@@ -49,7 +50,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A grading that every attempt at ended in a fault of ours."""
+    """A grading that a fault of ours ended, or some of whose questions it kept from being judged."""
 
     grading_id: str
     submission_id: str
@@ -86,10 +87,14 @@ def add(
 
 
 def retry(session: Session, submission_id: str, *, why: str, by_user_id: int, now: datetime) -> Grading | None:
-    """Queue a submission again whose grading in force failed by a fault of ours; none when it did not fail."""
-    failed = (Grading.submission_id == submission_id, Grading.current, Grading.state == FAILED)
-    found = session.execute(select(Grading.id, Grading.queue).where(*failed)).one_or_none()
-    if found is None or not _set(session, found.id, and_(*failed), {"current": False}):
+    """Queue a submission again that a fault of ours met; none when none did, or when it waits again already.
+
+    What was judged of it stays in force until it is graded anew.
+    """
+    hold_person(session, session.get_one(Submission, submission_id).user_id)
+    met = select(Grading.queue).where(Grading.submission_id == submission_id, _met_by_fault())
+    found = session.execute(met).one_or_none()
+    if found is None:
         return None
     return add(session, submission_id, why=why, by_user_id=by_user_id, now=now, queue=found.queue)
 
@@ -175,7 +180,7 @@ def finish(
         "claim": None,
         "lease_until": None,
         "finished_at": now,
-        "fault": None,
+        "fault": _fault_in(verdicts),
         "progress": len(verdicts),
         "isolation": isolation[:64],
         "pack_digest": pack_digest,
@@ -247,15 +252,28 @@ def explained_since(session: Session, user_id: int, lab_id: str, question: str, 
 
 
 def faults(session: Session, lab_id: str) -> list[Fault]:
-    """The lab's submissions that stay ungraded by a fault of ours, for staff; the newest first."""
+    """The lab's submissions that stay ungraded, in whole or in part, by a fault of ours; the newest first."""
     rows = session.execute(
         select(Grading.id, Submission.id, Submission.number, User.login, User.name, Grading.attempts, Grading.fault)
         .join(Submission, Submission.id == Grading.submission_id)
         .join(User, User.id == Submission.user_id)
-        .where(Submission.lab_id == lab_id, Grading.current, Grading.state == FAILED)
+        .where(Submission.lab_id == lab_id, _met_by_fault())
         .order_by(Submission.received_at.desc())
     )
     return [Fault(*row[:6], cause=row[6] or "") for row in rows]
+
+
+def _met_by_fault() -> ColumnElement[bool]:
+    """In force, ended with a fault of ours named, and not being graded anew."""
+    anew = aliased(Grading)
+    waits = select(anew.id).where(anew.submission_id == Grading.submission_id, anew.state.in_((QUEUED, RUNNING)))
+    return and_(Grading.current, Grading.state.in_((GRADED, FAILED)), Grading.fault.is_not(None), ~waits.exists())
+
+
+def _fault_in(verdicts: Sequence[Verdict]) -> str | None:
+    """The first fault of ours that kept a question from being judged."""
+    met = next((verdict for verdict in verdicts if verdict.state is State.OURS), None)
+    return None if met is None else _clean(f"{met.question}: {met.evidence.get('fault')}", 255)
 
 
 def _free(now: datetime) -> ColumnElement[bool]:
