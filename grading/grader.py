@@ -123,13 +123,9 @@ def _not_answered(question: Question, answer: Answer) -> Verdict:
 
 
 def _with_notes(verdict: Verdict, answer: Answer) -> Verdict:
-    """The verdict with what reading the file found: names that are nowhere defined, where the answer was taken from."""
-    said = list(verdict.remarks)
-    if answer.missing:
-        names = ", ".join(f"`{name}`" for name in answer.missing[:10])
-        said.append(f"Used by your answer but defined nowhere in your file: {names}.")
-    said += [note for note in answer.notes if note not in said]
-    return verdict.model_copy(update={"remarks": tuple(said[:MOST_REMARKS])})
+    """The verdict with what reading the file found, such as names that are nowhere defined."""
+    said = dict.fromkeys((*verdict.remarks, *answer.notes))
+    return verdict.model_copy(update={"remarks": tuple(said)[:MOST_REMARKS]})
 
 
 def _if_killed(verdict: Verdict, ran: Ran) -> Verdict:

@@ -627,10 +627,10 @@ def test_an_exception_in_a_public_case_is_told_in_full() -> None:
 
 def test_code_that_does_not_load_names_what_is_missing() -> None:
     asked, text = question("1.3"), "helper()\ndef gemm_mac(x, y):\n    return 1\n"
-    answer = Answer(question="1.3", found=True, source=text, definition=text, missing=("helper",))
+    answer = Answer(question="1.3", found=True, source=text, definition=text)
     ran = [(job, DirectRun()(job)) for job in formula.plan(asked, answer, SEED)]
     verdict = formula.judge(asked, answer, ran, True)
-    assert "NameError" in verdict.headline and "never defined: helper" in verdict.headline
+    assert verdict.headline == "The code could not be loaded: NameError: name 'helper' is not defined."
 
 
 # --- Nothing hidden is told --------------------------------------------------------------------------------------

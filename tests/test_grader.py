@@ -10,6 +10,7 @@ import pytest
 
 from grading import grader, pack
 from grading.answers.model import Answer, Answers
+from grading.answers.reading import read
 from grading.grader import OurFault, grade, seed_for
 from grading.kinds import KINDS
 from grading.kinds.contract import Question
@@ -83,13 +84,13 @@ def test_of_two_answers_to_one_question_the_first_counts() -> None:
     assert graded(answers(first, first.model_copy(update={"reason": "second"})))[0].headline == "first"
 
 
-def test_names_that_are_defined_nowhere_are_told() -> None:
-    given = answers(
-        Answer(question="4.3.1", found=True, source="pass\n", missing=("helper", "scale"), notes=("taken",))
-    )
-    verdict = next(verdict for verdict in graded(given) if verdict.question == "4.3.1")
-    assert "Used by your answer but defined nowhere in your file: `helper`, `scale`." in verdict.remarks
-    assert "taken" in verdict.remarks
+def test_a_name_that_is_defined_nowhere_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "lab.py"
+    path.write_text("def gelu_tanh_python(x):\n    return helper(x)\n\ndef gemm_io(A, B):\n    return helper(A)\n")
+    verdicts = graded(read(path, path.name, PACK.outline.wanted()))
+    told = [verdict.remarks for verdict in verdicts if any("helper" in line for line in verdict.remarks)]
+    assert told == [("`helper` is used but never defined in the file.",)] * len(told)
+    assert len(told) == 2
 
 
 def test_an_answer_that_hangs_at_once_is_waited_for_once() -> None:

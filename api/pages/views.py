@@ -40,8 +40,7 @@ class ReadView:
     lines: tuple[str, ...]
     left_out: int
     where: str
-    notes: tuple[str, ...]
-    missing: tuple[str, ...]
+    notes: tuple[str, ...]  # those that the verdict does not tell already
     reason: str
 
 
@@ -189,19 +188,18 @@ def _result(verdict: VerdictShown, question: Asked | None, answer: Answer | None
         public=public,
         drawn=drawn,
         remarks=tuple(verdict.remarks),
-        read=_read(answer) if answer else None,
+        read=_read(answer, verdict.remarks) if answer else None,
         evidence=json.dumps(verdict.evidence, indent=2, ensure_ascii=False) if verdict.evidence else "",
     )
 
 
-def _read(answer: Answer) -> ReadView:
+def _read(answer: Answer, told: Sequence[str]) -> ReadView:
     text, left_out = shortened(answer.source or answer.text)
     return ReadView(
         lines=tuple(text.rstrip("\n").split("\n")) if text.strip() else (),
         left_out=left_out,
         where=answer.where,
-        notes=answer.notes,
-        missing=answer.missing,
+        notes=tuple(note for note in answer.notes if note not in told),
         reason="" if answer.found else answer.reason,
     )
 

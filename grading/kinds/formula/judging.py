@@ -60,7 +60,7 @@ def judge(question: Question, answer: Answer, ran: Ran, explain: bool) -> Verdic
         return _verdict(question, _Outcome(State.NOT_ANSWERED, Decimal(0), answer.reason or "No answer was found."))
     spec, _ = parts(question)
     seen = look(spec, ran)
-    trouble = _public_trouble(question, answer, seen) or _hidden_trouble(seen)
+    trouble = _public_trouble(question, seen) or _hidden_trouble(seen)
     if trouble is not None:
         return _verdict(question, _Outcome(State.FAILED, Decimal(0), trouble), _checks(question, seen, None, None))
     # Drawn sizes come first: at them nearly every wrong candidate falls away, while small public ones fit many.
@@ -195,11 +195,9 @@ def _one_large(point: Point, equal: Combination) -> Hidden:
     return Hidden.ROUNDED_FAR if expected >= EXACT_FLOATS and abs(error) * DOUBLE_ERROR <= expected else Hidden.ROUNDED
 
 
-def _public_trouble(question: Question, answer: Answer, seen: Seen) -> str | None:
+def _public_trouble(question: Question, seen: Seen) -> str | None:
     if seen.load is not None:
-        what = _told(seen.load) or "it stopped with an error"
-        names = f" These names are used and never defined: {', '.join(answer.missing[:8])}." if answer.missing else ""
-        return f"The code could not be loaded: {what}.{names}"
+        return f"The code could not be loaded: {_told(seen.load) or 'it stopped with an error'}."
     name = question.entry or "The function"
     for point in seen.shown:
         if point.trouble is not None and not _excused(question, point):
