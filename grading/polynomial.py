@@ -22,14 +22,21 @@ class Polynomial:
     __slots__ = ("_hash", "coefficients")
 
     def __init__(self, coefficients: Mapping[Monomial, Number] | None = None) -> None:
-        kept = {monomial: Fraction(number) for monomial, number in (coefficients or {}).items() if number}
-        self.coefficients: Final[dict[Monomial, Fraction]] = kept
-        self._hash = hash(frozenset(kept.items()))
+        # Whole ones as int: a count has hardly any others, and arithmetic with Fraction takes many times as long.
+        kept = {
+            monomial: number.numerator if number.denominator == 1 else number
+            for monomial, number in (coefficients or {}).items()
+            if number
+        }
+        self.coefficients: Final[dict[Monomial, Number]] = kept
+        self._hash: int | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Polynomial) and self.coefficients == other.coefficients
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self.coefficients.items()))
         return self._hash
 
     def __bool__(self) -> bool:
@@ -39,9 +46,9 @@ class Polynomial:
         return f"Polynomial({self.text()})"
 
     def __add__(self, other: "Polynomial | Number") -> "Polynomial":
-        total = dict(self.coefficients)
+        total: dict[Monomial, Number] = dict(self.coefficients)
         for monomial, number in _polynomial(other).coefficients.items():
-            total[monomial] = total.get(monomial, Fraction()) + number
+            total[monomial] = total.get(monomial, 0) + number
         return Polynomial(total)
 
     def __neg__(self) -> "Polynomial":
@@ -51,11 +58,13 @@ class Polynomial:
         return self + -_polynomial(other)
 
     def __mul__(self, other: "Polynomial | Number") -> "Polynomial":
-        total: dict[Monomial, Fraction] = {}
-        for right, factor in _polynomial(other).coefficients.items():
+        if not isinstance(other, Polynomial):
+            return Polynomial({monomial: number * other for monomial, number in self.coefficients.items()})
+        total: dict[Monomial, Number] = {}
+        for right, factor in other.coefficients.items():
             for left, number in self.coefficients.items():
                 monomial = _joined(left, right)
-                total[monomial] = total.get(monomial, Fraction()) + number * factor
+                total[monomial] = total.get(monomial, 0) + number * factor
         return Polynomial(total)
 
     def __truediv__(self, divisor: Number) -> "Polynomial":
@@ -104,10 +113,19 @@ class Polynomial:
                 name + (f"^{exponent}" if exponent > 1 else "")
                 for name, exponent in sorted(monomial, key=lambda pair: (places.get(pair[0], len(places)), pair[0]))
             )
-            size = abs(number)
+            size = number if number > 0 else -number
             piece = names if size == 1 and names else "·".join(filter(None, [abridged_fraction(size), names]))
             written += f" {sign} {piece}" if written else f"{'−' if number < 0 else ''}{piece}"
         return (written or "0") + (" + …" if len(self.coefficients) > limit else "")
+
+
+def added(parts: Iterable[Polynomial]) -> Polynomial:
+    """Their sum, without a polynomial for each step on the way."""
+    total: dict[Monomial, Number] = {}
+    for part in parts:
+        for monomial, number in part.coefficients.items():
+            total[monomial] = total.get(monomial, 0) + number
+    return Polynomial(total)
 
 
 def symbol(name: str) -> Polynomial:
@@ -132,7 +150,7 @@ def abridged(number: int) -> str:
     return f"{'a negative' if number < 0 else 'an'} integer of {number.bit_length()} bits"
 
 
-def abridged_fraction(number: Fraction) -> str:
+def abridged_fraction(number: Number) -> str:
     """A fraction as `1/2`, long parts abridged."""
     if number.denominator == 1:
         return abridged(number.numerator)
@@ -168,7 +186,7 @@ def read_digits(value: int, degrees: Mapping[str, int], unit: int, digit_bits: i
     if lifted < 0 or lifted.bit_length() > digit_bits * count:
         return None
     digits = lifted.to_bytes(width * count, "little")
-    found: dict[Monomial, Fraction] = {}
+    found: dict[Monomial, Number] = {}
     names = list(degrees)
     zero = half.to_bytes(width, "little")
     exponents_of = product(*(range(degrees[name] + 1) for name in reversed(names)))

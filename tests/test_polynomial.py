@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from grading.polynomial import (
     Polynomial,
     abridged,
+    added,
     constant,
     digit_bytes,
     interpolate,
@@ -44,6 +45,18 @@ def test_kronecker_reads_back_every_polynomial_within_the_degrees(wanted: Polyno
     assert value.denominator == 1
     assert len(value.numerator.to_bytes(digit_bytes(DEGREES, BITS), "little", signed=True)) < 3000
     assert read_digits(value.numerator, DEGREES, UNIT, BITS) == wanted
+
+
+@given(st.lists(polynomials(), max_size=5))
+def test_what_is_added_at_once_is_what_is_added_one_by_one(parts: list[Polynomial]) -> None:
+    assert added(parts) == sum(parts, Polynomial())
+
+
+@given(polynomials())
+def test_whole_coefficients_are_kept_as_int_and_are_equal_to_fractions(some: Polynomial) -> None:
+    assert all((type(one) is int) == (one.denominator == 1) for one in some.coefficients.values())
+    as_fractions = {monomial: Fraction(one) for monomial, one in some.coefficients.items()}
+    assert as_fractions == some.coefficients and hash(Polynomial(as_fractions)) == hash(some)
 
 
 @given(polynomials())

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import combinations, product
 from random import Random
 
-from grading.polynomial import Polynomial
+from grading.polynomial import Polynomial, added
 
 Values = Mapping[str, int]
 
@@ -97,7 +97,7 @@ class Combination:
 
     @cached_property
     def total(self) -> Polynomial:
-        return sum((term.size for term in self.terms), Polynomial())
+        return added(term.size for term in self.terms)
 
     def exact_at(self, values: Values) -> bool:
         """Whether an answer must agree exactly at these sizes."""

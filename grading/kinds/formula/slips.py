@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from grading.kinds.formula.count import Combination, Count, Term, Values
 from grading.kinds.formula.spec import Spec
-from grading.polynomial import Polynomial, symbol
+from grading.polynomial import Monomial, Number, Polynomial, symbol
 
 WIDTHS: Final = (1, 2, 4, 8)
 ENOUGH_TERMS_FOR_TWO: Final = 4
@@ -53,7 +53,7 @@ def shown(spec: Spec, polynomial: Polynomial, limit: int = 8) -> str:
 def folded(spec: Spec, polynomial: Polynomial) -> Polynomial:
     """The polynomial with each derived size (such as n_h = G·n_kv) in place of its factors, as far as they go."""
     for name, factors in spec.derived.items():
-        total: dict[tuple[tuple[str, int], ...], Fraction] = {}
+        total: dict[Monomial, Number] = {}
         for monomial, number in polynomial.coefficients.items():
             exponents = dict(monomial)
             times = min(exponents.get(factor, 0) for factor in factors)

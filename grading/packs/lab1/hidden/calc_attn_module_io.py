@@ -69,22 +69,27 @@ ROPE = Axis(
 )
 
 
+# Worked out once, not for each of the many combinations of assumptions.
+x, q, kv = 2 * B * L * D, 2 * B * L * n_h * d, 2 * B * L * n_kv * d
+w_q, w_kv, w_out = 2 * D * n_h * d, 2 * D * n_kv * d, 2 * n_h * d * D
+heads = B * n_h
+
+
 def terms(chosen: Mapping[str, str]) -> tuple[Term, ...]:
-    x, q, kv = 2 * B * L * D, 2 * B * L * n_h * d, 2 * B * L * n_kv * d
     attended = q if chosen["kv-heads"] == "kv-expanded" else kv
     head = 2 * scores(chosen["causal"], L, L)
-    matrix = (0 if chosen["kernel"] == "flash" else 1) * B * n_h * head
+    matrix = 0 * heads if chosen["kernel"] == "flash" else heads * head
     weights = 0 if chosen["weights"] == "weights-resident" else 1
     shared = 0 if chosen["inputs"] == "input-once" else 1
     return (
         Term("read-x-for-q", x, "the input", "read by the projection of Q"),
-        Term("read-w-q", weights * 2 * D * n_h * d, "the weight of Q", "read"),
+        Term("read-w-q", weights * w_q, "the weight of Q", "read"),
         Term("write-q", q, "Q", "written by its projection"),
         Term("read-x-for-k", shared * x, "the input", "read by the projection of K"),
-        Term("read-w-k", weights * 2 * D * n_kv * d, "the weight of K", "read"),
+        Term("read-w-k", weights * w_kv, "the weight of K", "read"),
         Term("write-k", kv, "K", "written by its projection"),
         Term("read-x-for-v", shared * x, "the input", "read by the projection of V"),
-        Term("read-w-v", weights * 2 * D * n_kv * d, "the weight of V", "read"),
+        Term("read-w-v", weights * w_kv, "the weight of V", "read"),
         Term("write-v", kv, "V", "written by its projection"),
         Term("norm", (2 if chosen["norm"] == "norm-pass" else 0) * (q + kv), "the pass of the norms"),
         Term("rope", (2 if chosen["rope"] == "rope-pass" else 0) * (q + kv), "the pass of the rotary embedding"),
@@ -98,7 +103,7 @@ def terms(chosen: Mapping[str, str]) -> tuple[Term, ...]:
         Term("read-v", attended, "V", "read by A·V"),
         Term("write-heads", q, "the output of A·V", "written"),
         Term("read-heads", q, "the output of A·V", "read by the output projection"),
-        Term("read-w-out", weights * 2 * n_h * d * D, "the weight of the output projection", "read"),
+        Term("read-w-out", weights * w_out, "the weight of the output projection", "read"),
         Term("write-output", x, "the module's output", "written"),
     )
 
