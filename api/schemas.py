@@ -341,7 +341,7 @@ class CellShown(BaseModel):
     needs_review: bool
 
 
-class Standing(BaseModel):
+class RowShown(BaseModel):
     """One student on the scoreboard. Points are null until something counts; "0" is a grade."""
 
     login: str
@@ -372,7 +372,7 @@ class FaultShown(BaseModel):
 class ScoreboardShown(BaseModel):
     lab: str
     questions: list[str]
-    items: list[Standing]
+    items: list[RowShown]
     faults: list[FaultShown]
 
 

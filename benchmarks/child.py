@@ -9,7 +9,7 @@ import sys
 from _report import report
 
 from labcore.runner.protocol import Call, Ending, IntegerWanted, Job
-from worker.sandbox.pool import Slot
+from worker.sandbox.slot import Slot
 
 TARGET = {"median": 0.003}
 FIRST_LINE = "__import__('os').write(3, b'.')\ndef f(n): return n\n"  # descriptor 3 takes the ticks

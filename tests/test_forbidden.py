@@ -16,7 +16,7 @@ from grading.kinds.implementation.spec import Allowed
 from grading.settings import Settings
 from grading.verdict import Verdict
 from labcore.runner.protocol import Ending, Note, Observation, Outcome, Returned
-from worker.sandbox.pool import Slot
+from worker.sandbox.slot import Slot
 
 FOLDER = outline.find(Settings(), "lab1")
 WANTED = outline.read(FOLDER).wanted()

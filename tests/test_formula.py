@@ -39,7 +39,7 @@ from labcore.runner.protocol import (
     Returned,
     Tensor,
 )
-from worker.sandbox.pool import Slot
+from worker.sandbox.slot import Slot
 
 
 def plain(id: str) -> Combination:

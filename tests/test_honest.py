@@ -10,7 +10,7 @@ from grading.answers.reading import read_pasted
 from grading.kinds import implementation
 from grading.settings import Settings
 from grading.verdict import State
-from worker.sandbox.pool import Slot
+from worker.sandbox.slot import Slot
 
 FOLDER = outline.find(Settings(), "lab1")
 WANTED = outline.read(FOLDER).wanted()

@@ -20,7 +20,7 @@ from grading.kinds.implementation import rules
 from grading.kinds.implementation.judging import Reason
 from grading.verdict import State, Verdict
 from labcore.runner.protocol import Ending, Note, Observation, Outcome, Returned, value_bytes
-from worker.sandbox.pool import Slot
+from worker.sandbox.slot import Slot
 
 FOLDER = Path(grader.__file__).parent / "packs" / "lab1"
 QUESTIONS = {question.id: question for question in pack.load(FOLDER).questions}

@@ -16,7 +16,7 @@ from grading.grader import grade
 from grading.outline import PackError
 from grading.settings import Settings
 from labcore.runner.protocol import Ending, Job, Observation
-from worker.sandbox.pool import Slot
+from worker.sandbox.slot import Slot
 
 LAB1 = outline.find(Settings(), "lab1")
 

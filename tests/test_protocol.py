@@ -1,4 +1,4 @@
-"""The layout that both sides share: what is written is what is found, and no two slots touch."""
+"""The layout that both sides share: what is written is what is found, and no two records touch."""
 
 import json
 
@@ -9,7 +9,7 @@ from labcore.runner.protocol import (
     ALIGNMENT,
     ITEM_BYTES,
     NOTE_BYTES,
-    SLOT_HEAD,
+    RECORD_HEAD,
     Call,
     Config,
     IntegerWanted,
@@ -17,7 +17,7 @@ from labcore.runner.protocol import (
     Tensor,
     TensorWanted,
     enclose,
-    slots,
+    records,
     unclose,
     value_bytes,
 )
@@ -29,16 +29,16 @@ wanted = st.one_of(
 
 
 @given(st.lists(wanted, max_size=20))
-def test_slots_are_aligned_in_order_and_never_overlap(many: list[IntegerWanted | TensorWanted]) -> None:
-    starts, size = slots(many)
+def test_records_are_aligned_in_order_and_never_overlap(many: list[IntegerWanted | TensorWanted]) -> None:
+    starts, size = records(many)
 
     ends = [
-        SLOT_HEAD + NOTE_BYTES,
-        *(start + SLOT_HEAD + NOTE_BYTES + value_bytes(one) for start, one in zip(starts, many, strict=True)),
+        RECORD_HEAD + NOTE_BYTES,
+        *(start + RECORD_HEAD + NOTE_BYTES + value_bytes(one) for start, one in zip(starts, many, strict=True)),
     ]
     assert all(end <= start for end, start in zip(ends, [*starts, size], strict=True))
     assert all(start % ALIGNMENT == 0 for start in starts)
-    assert (SLOT_HEAD + NOTE_BYTES) % max(ITEM_BYTES.values()) == 0  # a value is aligned for its dtype
+    assert (RECORD_HEAD + NOTE_BYTES) % max(ITEM_BYTES.values()) == 0  # a value is aligned for its dtype
 
 
 @given(st.text(), st.lists(st.binary(max_size=50), max_size=5))

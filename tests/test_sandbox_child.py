@@ -23,7 +23,7 @@ from labcore.runner.protocol import (
     Value,
     Wanted,
 )
-from worker.sandbox.pool import Slot, _memory
+from worker.sandbox.slot import Slot, _memory
 
 INTEGER = IntegerWanted()
 

@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labcore.runner.protocol import NOTE_BYTES, SLOT_HEAD, IntegerWanted, Note, Outcome, TensorWanted, slots
+from labcore.runner.protocol import NOTE_BYTES, RECORD_HEAD, IntegerWanted, Note, Outcome, TensorWanted, records
 from worker.sandbox import collect
 
 WANTED = [IntegerWanted(8), TensorWanted("float32", (2, 2)), TensorWanted("bool", (3,)), TensorWanted("int8", (0,))]
-STARTS, SIZE = slots(WANTED)
+STARTS, SIZE = records(WANTED)
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -19,7 +19,7 @@ anything = st.recursive(
 
 
 def memory(outcome: int = 1, note: bytes = b"", value: bytes = b"", length: int | None = None) -> bytes:
-    """Output memory whose first call's slot says this."""
+    """Output memory whose first call's record says this."""
     whole = bytearray(SIZE)
     head = outcome.to_bytes(4, "little") + (len(note) if length is None else length).to_bytes(4, "little")
     written = head + note.ljust(NOTE_BYTES, b"\0") + value
@@ -86,7 +86,7 @@ def test_memory_full_of_ones_is_no_outcome() -> None:
 def test_a_bool_is_nothing_but_zero_or_one() -> None:
     whole = bytearray(SIZE)
     whole[STARTS[2]] = Outcome.RETURNED
-    at = STARTS[2] + SLOT_HEAD + NOTE_BYTES
+    at = STARTS[2] + RECORD_HEAD + NOTE_BYTES
     whole[at : at + 3] = bytes([0, 7, 255])
 
     assert collect.results(bytes(whole), WANTED)[1][2].value == bytes([0, 1, 1])

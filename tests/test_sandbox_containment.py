@@ -10,7 +10,7 @@ import pytest
 import grading
 from labcore.runner.protocol import Call, Ending, IntegerWanted, Job, Observation, Outcome
 from worker.sandbox import profile
-from worker.sandbox.pool import Slot
+from worker.sandbox.slot import Slot
 
 HONEST = Job("def product(a, b):\n    return a * b\n", "product", (Call((6, 7), IntegerWanted()),), profile="prompt")
 VERDICT = str(Path(grading.__file__).with_name("verdict.py"))

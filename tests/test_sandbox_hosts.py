@@ -18,7 +18,7 @@ from parts import Missing
 import grading
 from labcore.runner.protocol import Call, Ending, IntegerWanted, Job
 from worker.sandbox import SandboxFault, isolation, profile, view
-from worker.sandbox.pool import SPARES, Slot
+from worker.sandbox.slot import SPARES, Slot
 
 REPOSITORY = Path(grading.__file__).parents[1]
 PLAIN_UID = 60999
@@ -29,7 +29,7 @@ TELL = """
 import json, sys
 from dataclasses import replace
 from worker.sandbox import SandboxFault, isolation, profile, view
-from worker.sandbox.pool import Slot
+from worker.sandbox.slot import Slot
 from labcore.runner.protocol import Call, IntegerWanted, Job
 if "no bubblewrap" in sys.argv:
     view.bubblewrap = lambda: None
@@ -53,7 +53,7 @@ os.setuid(int(sys.argv[1]))
 os.execv(sys.argv[2], sys.argv[2:])
 """
 WORKER = """
-from worker.sandbox.pool import Slot
+from worker.sandbox.slot import Slot
 from labcore.runner.protocol import Call, IntegerWanted, Job
 with Slot() as slot:
     print("ready", flush=True)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from labcore.runner.protocol import Call, Ending, IntegerWanted, Job
-from worker.sandbox import pool
-from worker.sandbox.pool import Slot
+from worker.sandbox import slot as module
 from worker.sandbox.profile import MIB, PROFILES
+from worker.sandbox.slot import Slot
 
 HONEST = "def f(a, b): return a * b"
 ENDS_ITSELF = """
@@ -31,7 +31,7 @@ class HandedOver:
     def __init__(self, kills: int) -> None:
         self.kills = kills
         self.count = 0
-        self._hand_over = pool._hand_over
+        self._hand_over = module._hand_over
 
     def __call__(self, open_here: Any, spare: Any, job: Any, out: int) -> Any:
         self.count += 1
@@ -55,7 +55,7 @@ def job(source: str) -> Job:
 
 
 def test_a_child_killed_once_from_outside_costs_nothing(slot: Slot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_hand_over", children := HandedOver(kills=1))
+    monkeypatch.setattr(module, "_hand_over", children := HandedOver(kills=1))
 
     seen = slot.run(job(HONEST))
 
@@ -63,7 +63,7 @@ def test_a_child_killed_once_from_outside_costs_nothing(slot: Slot, monkeypatch:
 
 
 def test_there_is_no_third_try_and_the_next_job_is_answered(slot: Slot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_hand_over", children := HandedOver(kills=2))
+    monkeypatch.setattr(module, "_hand_over", children := HandedOver(kills=2))
 
     seen = slot.run(job(HONEST))
 
@@ -73,7 +73,7 @@ def test_there_is_no_third_try_and_the_next_job_is_answered(slot: Slot, monkeypa
 
 
 def test_a_child_that_has_itself_killed_is_run_twice_and_fails(slot: Slot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_hand_over", children := HandedOver(kills=0))
+    monkeypatch.setattr(module, "_hand_over", children := HandedOver(kills=0))
 
     seen = slot.run(job(ENDS_ITSELF.format(0)))
 
@@ -86,7 +86,7 @@ def test_one_that_is_killed_with_much_memory_of_its_own_is_run_once(
 ) -> None:
     small = replace(PROFILES["cpu"], memory_bytes=512 * MIB)
     monkeypatch.setitem(PROFILES, "cpu", small)
-    monkeypatch.setattr(pool, "_hand_over", children := HandedOver(kills=0))
+    monkeypatch.setattr(module, "_hand_over", children := HandedOver(kills=0))
 
     seen = slot.run(job(ENDS_ITSELF.format(small.memory_bytes * 3 // 4)))
 
@@ -95,7 +95,7 @@ def test_one_that_is_killed_with_much_memory_of_its_own_is_run_once(
 
 
 def test_a_child_stopped_by_the_sandbox_itself_is_run_once(slot: Slot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_hand_over", children := HandedOver(kills=0))
+    monkeypatch.setattr(module, "_hand_over", children := HandedOver(kills=0))
 
     assert slot.run(job("while True: print('x' * 4096)")).ending is Ending.FLOODED
     assert children.count == 1

@@ -34,7 +34,7 @@ from grading.verdict import State, Verdict
 from labcore.runner.protocol import Job, Observation
 from worker import tasks
 from worker.sandbox import SandboxFault
-from worker.sandbox.pool import Slot
+from worker.sandbox.slot import Slot
 from worker.workplace import Workplace
 
 LEASE = 1.5

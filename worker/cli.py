@@ -26,7 +26,7 @@ from grading.outline import PackError, find
 from grading.settings import Settings
 
 if TYPE_CHECKING:
-    from worker.sandbox.pool import Slot
+    from worker.sandbox.slot import Slot
 
 worker = typer.Typer(no_args_is_help=True, help="Run and examine the worker that grades.")
 pack = typer.Typer(no_args_is_help=True, help="Check packs: labs as data.")
@@ -144,7 +144,7 @@ def bench(
 @contextmanager
 def _slot() -> "Iterator[Slot]":
     from worker.sandbox import SandboxFault
-    from worker.sandbox.pool import Slot
+    from worker.sandbox.slot import Slot
 
     try:
         with Slot(allow_reduced=Settings().allow_reduced_isolation) as slot:

@@ -18,7 +18,7 @@ from grading.shelf import Stamp, stamp
 from grading.store.gradings import Claimed
 from labcore.runner.protocol import Job, Observation
 from worker.sandbox import SandboxFault
-from worker.sandbox.pool import Slot
+from worker.sandbox.slot import Slot
 from worker.tasks import Judged
 
 

@@ -45,16 +45,16 @@ class Filter:
     section: str = ""
     show: str = ""
 
-    def lets_through(self, standing: Row) -> bool:
+    def lets_through(self, student: Row) -> bool:
         wanted = self.name.casefold().strip()
-        if wanted and wanted not in standing.name.casefold() and wanted not in standing.login.casefold():
+        if wanted and wanted not in student.name.casefold() and wanted not in student.login.casefold():
             return False
-        if self.section and standing.section != self.section:
+        if self.section and student.section != self.section:
             return False
         return {
-            "review": needs_review(standing),
-            "missing": standing.submission_id is None,
-            "late": standing.late,
+            "review": needs_review(student),
+            "missing": student.submission_id is None,
+            "late": student.late,
         }.get(self.show, True)
 
 
@@ -82,7 +82,7 @@ class Board:
 
 
 def board(
-    lab: Lab, due: When | None, outline: Outline, standings: Sequence[Row], faults: Sequence[Fault], chosen: Filter
+    lab: Lab, due: When | None, outline: Outline, students: Sequence[Row], faults: Sequence[Fault], chosen: Filter
 ) -> Board:
     """The scoreboard of a lab. Counts are of everybody, rows of those chosen."""
     ids = tuple(question.id for question in outline.questions)
@@ -94,12 +94,12 @@ def board(
         questions=outline.questions,
         out_of=outline.out_of,
         bonus_out_of=outline.bonus_out_of,
-        rows=tuple(_row(one, ids, bool(outline.bonus_out_of)) for one in standings if chosen.lets_through(one)),
-        students=len(standings),
-        handed_in=sum(one.submission_id is not None for one in standings),
-        reviews=sum(needs_review(one) for one in standings),
+        rows=tuple(_row(one, ids, bool(outline.bonus_out_of)) for one in students if chosen.lets_through(one)),
+        students=len(students),
+        handed_in=sum(one.submission_id is not None for one in students),
+        reviews=sum(needs_review(one) for one in students),
         faults=tuple(faults),
-        sections=tuple(sorted({one.section for one in standings if one.section})),
+        sections=tuple(sorted({one.section for one in students if one.section})),
         shows=SHOWS,
         legend=tuple(STATES.values()),
         name=chosen.name,
@@ -109,36 +109,36 @@ def board(
     )
 
 
-def needs_review(standing: Row) -> bool:
+def needs_review(student: Row) -> bool:
     """Whether a person has to look at any of the student's answers."""
-    return any(review for _, _, review in standing.questions.values())
+    return any(review for _, _, review in student.questions.values())
 
 
-def _row(standing: Row, questions: tuple[str, ...], bonus: bool) -> BoardRow:
-    cells = [f'<td class="sum">{_total(standing)}</td>']
+def _row(student: Row, questions: tuple[str, ...], bonus: bool) -> BoardRow:
+    cells = [f'<td class="sum">{_total(student)}</td>']
     if bonus:
-        cells.append(f"<td>{escape(points(standing.bonus))}</td>")
-    cells.append(f"<td>{escape(points(standing.pending)) if standing.pending else '–'}</td>")
+        cells.append(f"<td>{escape(points(student.bonus))}</td>")
+    cells.append(f"<td>{escape(points(student.pending)) if student.pending else '–'}</td>")
     for question in questions:
-        found = standing.questions.get(question)
+        found = student.questions.get(question)
         cells.append(_cell(*found) if found else NOTHING)
     return BoardRow(
-        name=standing.name,
-        login=standing.login,
-        section=standing.section,
-        late=standing.late,
-        isolation=isolation_words(standing.isolation),
+        name=student.name,
+        login=student.login,
+        section=student.section,
+        late=student.late,
+        isolation=isolation_words(student.isolation),
         cells=Markup("".join(cells)),
     )
 
 
-def _total(standing: Row) -> str:
+def _total(student: Row) -> str:
     """The total, which leads to the submission that it comes from."""
-    total = escape(points(standing.points))
-    if standing.submission_id is None:
+    total = escape(points(student.points))
+    if student.submission_id is None:
         return total
-    whose = f'<span class="visually-hidden">, the submission of {escape(visible(standing.login))}</span>'
-    return f'<a href="/submissions/{escape(standing.submission_id)}">{total}{whose}</a>'
+    whose = f'<span class="visually-hidden">, the submission of {escape(visible(student.login))}</span>'
+    return f'<a href="/submissions/{escape(student.submission_id)}">{total}{whose}</a>'
 
 
 @lru_cache(maxsize=4096)

@@ -80,7 +80,7 @@ def mine(request: Request, person: Who) -> Response:
     with reading(settings_of(request).database) as session:
         places = courses.courses_for(session, person.user_id)
         for lab, _ in courses.labs_for(session, person.user_id):
-            labs.setdefault(lab.course_id, []).append(standing(session, lab, person.user_id, now))
+            labs.setdefault(lab.course_id, []).append(lab_view(session, lab, person.user_id, now))
     order = [*labs, *(course.id for course, _ in places if course.id not in labs)]  # what is due next comes first
     shown = [
         CourseView(
@@ -124,7 +124,7 @@ def lab_page(
     settings = settings_of(request)
     outline = outline_of(settings, entered.lab.pack)
     with reading(settings.database) as session:
-        view = standing(session, entered.lab, entered.person.user_id, datetime.now(UTC))
+        view = lab_view(session, entered.lab, entered.person.user_id, datetime.now(UTC))
     return page(
         request,
         "lab.html",
@@ -148,10 +148,10 @@ def handed_in(session: Session, lab: Lab, user_id: int, mine: bool) -> dict[str,
     listed = submissions.of_student(session, lab.id, user_id)
     rows = [_row(submission, grading, grade, zone, now) for submission, grading in listed]
     why = _why(rows, Policy.model_validate(lab.policy), mine)
-    return {"lab": standing(session, lab, user_id, now), "rows": rows, "why": why}
+    return {"lab": lab_view(session, lab, user_id, now), "rows": rows, "why": why}
 
 
-def standing(session: Session, lab: Lab, user_id: int, now: datetime) -> LabView:
+def lab_view(session: Session, lab: Lab, user_id: int, now: datetime) -> LabView:
     """How somebody stands in a lab."""
     policy = Policy.model_validate(lab.policy)
     listed = submissions.of_student(session, lab.id, user_id)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from api.auth import InLab, in_lab, settings_of
 from api.problems import documented
-from api.schemas import CellShown, FaultShown, ScoreboardShown, Standing
+from api.schemas import CellShown, FaultShown, RowShown, ScoreboardShown
 from grading.export import scoreboard as export
 from grading.shelf import outline_of
 from grading.store import gradings
@@ -30,7 +30,7 @@ def shown(request: Request, here: Staff) -> ScoreboardShown:
         lab=here.lab.id,
         questions=[question.id for question in outline.questions],
         items=[
-            Standing(
+            RowShown(
                 login=row.login,
                 name=row.name,
                 section=row.section,

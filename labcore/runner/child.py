@@ -21,12 +21,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from labcore.runner.protocol import (
     NOTE_BYTES,
-    SLOT_HEAD,
+    RECORD_HEAD,
     IntegerWanted,
     Outcome,
     TensorWanted,
     Wanted,
-    slots,
+    records,
     unclose,
 )
 
@@ -98,7 +98,7 @@ def _stream(descriptor: int) -> TextIO:
 
 
 def _run(request: dict[str, Any], wanted: list[Wanted], storages: memoryview, results: mmap.mmap) -> None:
-    starts, _ = slots(wanted)
+    starts, _ = records(wanted)
     try:
         function = _load(request["source"], request["entry"])
     except BaseException as error:
@@ -196,7 +196,7 @@ class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def _take(result: Any, wanted: Wanted, results: mmap.mmap, start: int) -> tuple[Outcome, dict[str, Any]]:
     """Copy a result out as raw bytes, if it is exactly of the kind that was wanted."""
-    at = start + SLOT_HEAD + NOTE_BYTES
+    at = start + RECORD_HEAD + NOTE_BYTES
     if isinstance(wanted, IntegerWanted):
         integer = _exact_integer(result)
         if integer is None:
@@ -263,12 +263,12 @@ def _raised(error: BaseException) -> dict[str, Any]:
 
 
 def _record(results: mmap.mmap, start: int, outcome: Outcome, note: dict[str, Any]) -> None:
-    """Write a slot; its outcome last, so that a death in between leaves it unreached."""
+    """Write a record; its outcome last, so that a death in between leaves it unreached."""
     text = json.dumps(note)
     while len(text) > NOTE_BYTES:
         note = {name: _halved(value) for name, value in note.items()}
         text = json.dumps(note)
-    at = start + SLOT_HEAD
+    at = start + RECORD_HEAD
     results[at : at + len(text)] = text.encode("ascii")
     results[start + 4 : start + 8] = len(text).to_bytes(4, "little")
     results[start : start + 4] = int(outcome).to_bytes(4, "little")

@@ -24,7 +24,7 @@ ITEM_BYTES = {
 }
 ALIGNMENT = 64
 NOTE_BYTES = 2048
-SLOT_HEAD = 8  # u32 outcome, u32 bytes of note
+RECORD_HEAD = 8  # u32 outcome, u32 bytes of note
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,15 +177,15 @@ def unclose(memory: memoryview) -> tuple[dict[str, Any], memoryview]:
     return request, memory[_aligned(8 + length) :]
 
 
-def slots(wanted: Sequence[Wanted]) -> tuple[list[int], int]:
-    """Where each call's slot begins in the output memory, and the memory's whole size. A load slot comes first.
+def records(wanted: Sequence[Wanted]) -> tuple[list[int], int]:
+    """Where each call's record begins in the output memory, and the memory's whole size. A load record comes first.
 
-    A slot is: head (`SLOT_HEAD`), note (`NOTE_BYTES`, JSON), value (as many bytes as wanted).
+    A record is: head (`RECORD_HEAD`), note (`NOTE_BYTES`, JSON), value (as many bytes as wanted).
     """
-    starts, end = [], _aligned(SLOT_HEAD + NOTE_BYTES)
+    starts, end = [], _aligned(RECORD_HEAD + NOTE_BYTES)
     for one in wanted:
         starts.append(end)
-        end = _aligned(end + SLOT_HEAD + NOTE_BYTES + value_bytes(one))
+        end = _aligned(end + RECORD_HEAD + NOTE_BYTES + value_bytes(one))
     return starts, end
 
 

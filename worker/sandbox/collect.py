@@ -11,13 +11,13 @@ from typing import Any
 
 from labcore.runner.protocol import (
     NOTE_BYTES,
-    SLOT_HEAD,
+    RECORD_HEAD,
     IntegerWanted,
     Note,
     Outcome,
     Returned,
     Wanted,
-    slots,
+    records,
     value_bytes,
 )
 
@@ -32,9 +32,9 @@ _TRUTH = bytes([0]) + bytes([1]) * 255
 
 
 def results(memory: bytes | memoryview, wanted: Sequence[Wanted]) -> tuple[Returned, list[Returned]]:
-    """What the load slot and the slots of the calls say. Times are not in the memory: they are the worker's."""
+    """What the load record and the records of the calls say. Times are not in the memory: they are the worker's."""
     view = memoryview(memory)
-    starts, size = slots(wanted)
+    starts, size = records(wanted)
     if len(view) < size:
         view = memoryview(bytes(view) + bytes(size - len(view)))
     load = Returned(_outcome(view, 0), note=_note(view, 0))
@@ -54,7 +54,7 @@ def _returned(view: memoryview, start: int, wanted: Wanted) -> Returned:
     outcome = _outcome(view, start)
     value: int | bytes | None = None
     if outcome is Outcome.RETURNED:
-        at = start + SLOT_HEAD + NOTE_BYTES
+        at = start + RECORD_HEAD + NOTE_BYTES
         raw = bytes(view[at : at + value_bytes(wanted)])
         if isinstance(wanted, IntegerWanted):
             value = int.from_bytes(raw, "little", signed=True)
@@ -71,11 +71,11 @@ def _outcome(view: memoryview, start: int) -> Outcome:
 
 
 def _note(view: memoryview, start: int) -> Note:
-    length = int.from_bytes(view[start + 4 : start + SLOT_HEAD], "little")
+    length = int.from_bytes(view[start + 4 : start + RECORD_HEAD], "little")
     if not 0 < length <= NOTE_BYTES:
         return Note()
     try:
-        said = json.loads(bytes(view[start + SLOT_HEAD : start + SLOT_HEAD + length]))
+        said = json.loads(bytes(view[start + RECORD_HEAD : start + RECORD_HEAD + length]))
     except (ValueError, RecursionError):
         return Note()
     if not isinstance(said, dict):

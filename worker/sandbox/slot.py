@@ -19,7 +19,7 @@ from itertools import pairwise, zip_longest
 from types import TracebackType
 
 from labcore.runner.confine import Limits
-from labcore.runner.protocol import Ending, Job, Observation, Outcome, Returned, enclose, slots
+from labcore.runner.protocol import Ending, Job, Observation, Outcome, Returned, enclose, records
 from worker.sandbox import collect
 from worker.sandbox.fault import SandboxFault
 from worker.sandbox.host import isolation
@@ -109,7 +109,7 @@ class Slot:
 def _watch(zygote: Zygote, spare: Spare, job: Job, limits: Limits) -> Observation:
     """Hand the job over, follow the child until it is dead, and only then look at what it left."""
     wanted = [call.wanted for call in job.calls]
-    _, size = slots(wanted)
+    _, size = records(wanted)
     seen = _Seen(limits.output_bytes, len(job.calls) + 1)
     with ExitStack() as open_here:
         out = _memory(open_here, bytes(0), size)
@@ -202,7 +202,7 @@ class _Seen:
         return False
 
 
-def _ending(seen: _Seen, death: Death, limits: Limits, slots: Sequence[Returned]) -> Ending:
+def _ending(seen: _Seen, death: Death, limits: Limits, returned: Sequence[Returned]) -> Ending:
     if seen.flooded:
         return Ending.FLOODED
     if seen.timed_out or (death.signal == signal.SIGKILL and death.cpu_seconds >= 0.9 * limits.cpu_seconds):
@@ -213,9 +213,9 @@ def _ending(seen: _Seen, death: Death, limits: Limits, slots: Sequence[Returned]
             return Ending.KILLED if death.peak_bytes < 0.5 * limits.memory_bytes else Ending.OUT_OF_MEMORY
         # What runs into the limit often crashes.
         return Ending.OUT_OF_MEMORY if death.peak_bytes >= 0.8 * limits.memory_bytes else Ending.CRASHED
-    if slots[0].outcome is Outcome.RAISED:
+    if returned[0].outcome is Outcome.RAISED:
         return Ending.NOT_LOADED
-    if any(one.outcome is Outcome.NOT_REACHED for one in slots):
+    if any(one.outcome is Outcome.NOT_REACHED for one in returned):
         return Ending.EXITED
     return Ending.FINISHED
 
