@@ -88,6 +88,14 @@ def test_a_roster_is_shown_first_and_applied_when_told(course: Path, tmp_path: P
     assert {one["login"]: one["role"] for one in listed} == {"ada": "admin", "ann": "student", "bob": "student"}
 
 
+def test_a_roster_with_a_bad_row_or_a_row_of_staff_says_so(course: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("name,login\nAnn Doe,\n")
+    bad = rooflab(course, "roster", "apply", "gpu", str(tmp_path / "bad.csv"), "--yes")
+    assert bad.returncode == 3 and "Row 2: the login is missing" in bad.stderr
+    (tmp_path / "staff.csv").write_text("name,login\nAda,ada\n")
+    assert "ada is staff here" in rooflab(course, "roster", "apply", "gpu", str(tmp_path / "staff.csv")).stderr
+
+
 def test_each_student_gets_a_first_token_once_and_staff_are_added_by_name(course: Path) -> None:
     handed = list(csv.DictReader(rooflab(course, "token", "handout", "gpu").stdout.splitlines()))
     assert [(row["login"], row["token"][:12]) for row in handed] == [("ann", "rooflab_pat_"), ("bob", "rooflab_pat_")]

@@ -10,10 +10,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from grading import outline
-from grading import roster as rosters
+from grading import classlist, outline
 from grading.export.sheets import sheet
 from grading.export.terminal import plain
+from grading.roster import RosterError
 from grading.settings import Settings
 from grading.store import courses, migrate, people, tokens
 from grading.store.session import reading, transaction
@@ -129,20 +129,25 @@ def apply_roster(
     as_json: Json = False,
 ) -> None:
     """Show what a class list would change, and with --yes change it. Dropped students keep their work."""
-    try:
-        listed = rosters.read(file.read_bytes())
-    except rosters.RosterError as error:
-        raise _failed(str(error), code=3) from None
-    for problem in listed.problems:
-        err.print(f"Row {problem.row}: {problem.text}", markup=False)
-    if listed.problems:
-        raise _failed("Nothing was changed: mend these rows first.", code=3)
-    with transaction(Settings().database) as session:
+    database, raw = Settings().database, file.read_bytes()
+    with reading(database) as session:
         if courses.course(session, course) is None:
             raise _failed(f"There is no course {course}.")
-        changes = rosters.compare(listed.people, people.places(session, course))
+    try:
+        seen = classlist.preview(database, course, raw)
+        for problem in seen.problems:
+            err.print(f"Row {problem.row}: {problem.text}", markup=False)
+        for note in seen.notes:
+            err.print(note, markup=False)
+        if seen.problems:
+            raise _failed("Nothing was changed: mend these rows first.", code=3)
         if yes:
-            people.apply_roster(session, course, changes, datetime.now(UTC))
+            classlist.apply(database, course, raw, seen.changes.digest, datetime.now(UTC))
+    except RosterError as error:
+        raise _failed(str(error), code=3) from None
+    except classlist.NotApplied as error:
+        raise _failed(str(error)) from None
+    changes = seen.changes
     groups = {"added": changes.added, "changed": changes.changed, "dropped": changes.dropped}
     if as_json:
         typer.echo(json.dumps({name: [one.login for one in group] for name, group in groups.items()}))

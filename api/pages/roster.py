@@ -9,23 +9,21 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
 
 from api.auth import CourseId, InCourse, Person, check_csrf, current_person, enter_course, settings_of
 from api.pages.rendering import page
 from api.pages.words import counted
 from api.routes.uploads import one_file
-from grading import roster
-from grading.roster import Change, Changes, Roster, RosterError, RowProblem
+from grading import classlist, roster
+from grading.classlist import NotApplied, Preview
+from grading.roster import Change, Changes, RosterError, RowProblem
 from grading.store import courses, people
-from grading.store.session import reading, transaction
+from grading.store.session import reading
 from grading.store.tables import Role
 from grading.store.tokens import Scope
 
 router = APIRouter(prefix="/staff/courses/{course}/roster")
 Who = Annotated[Person, Depends(current_person)]
-CHANGED = "The file or the course has changed since the preview, so nothing was applied. Look at the preview again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,41 +93,28 @@ def _enter(request: Request, course: str, person: Person) -> InCourse:
 
 
 def _preview(request: Request, here: InCourse, raw: bytes, code: int = 200, file_problem: str = "") -> Response:
-    listed = roster.read(raw)
-    with reading(settings_of(request).database) as session:
-        changes = _changes(session, here.course_id, listed)
-    return _shown(request, here, code, preview=_view(listed, changes, raw), file_problem=file_problem)
+    seen = classlist.preview(settings_of(request).database, here.course_id, raw)
+    return _shown(request, here, code, preview=_view(seen, raw), file_problem=file_problem)
 
 
 def _apply(request: Request, here: InCourse, raw: bytes, digest: str) -> Response:
-    listed = roster.read(raw)
     try:
-        with transaction(settings_of(request).database) as session:
-            changes = _changes(session, here.course_id, listed)
-            same = changes.digest == digest and not listed.problems
-            if same:
-                people.apply_roster(session, here.course_id, changes, datetime.now(UTC))
-    except IntegrityError:  # somebody else added the same people at the same moment
-        same = False
-    if not same:
-        return _preview(request, here, raw, 409, CHANGED)
+        changes = classlist.apply(settings_of(request).database, here.course_id, raw, digest, datetime.now(UTC))
+    except NotApplied as error:
+        return _preview(request, here, raw, 409 if error.code == "roster-changed" else 422, str(error))
     done = f"{len(changes.added)} added, {len(changes.changed)} changed, {len(changes.dropped)} made inactive."
     return _shown(request, here, applied=f"Applied: {done}")
 
 
-def _changes(session: Session, course_id: str, listed: Roster) -> Changes:
-    return roster.compare(listed.people, people.places(session, course_id))
-
-
-def _view(listed: Roster, changes: Changes, raw: bytes) -> PreviewView:
+def _view(seen: Preview, raw: bytes) -> PreviewView:
     return PreviewView(
-        problems=listed.problems,
-        notes=(*listed.notes, *changes.notes),
-        groups=_groups(changes),
-        unchanged=len(changes.unchanged),
-        applicable=changes.any and not listed.problems,
+        problems=seen.problems,
+        notes=seen.notes,
+        groups=_groups(seen.changes),
+        unchanged=len(seen.changes.unchanged),
+        applicable=seen.changes.any and not seen.problems,
         kept=base64.b64encode(raw).decode(),
-        digest=changes.digest,
+        digest=seen.changes.digest,
     )
 
 

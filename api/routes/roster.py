@@ -6,18 +6,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
 
 from api.auth import InCourse, in_course, settings_of
 from api.problems import ProblemError, documented
 from api.routes.uploads import one_file
 from api.schemas import RosterApplied, RosterFault, RosterPreview, RosterRow
-from grading import roster
-from grading.roster import Change, Changes, Roster, RosterError
-from grading.settings import Settings
-from grading.store import people
-from grading.store.session import reading, transaction
+from grading import classlist, roster
+from grading.classlist import NotApplied
+from grading.roster import Change, RosterError
 from grading.store.tables import Role
 from grading.store.tokens import Scope
 
@@ -39,15 +35,18 @@ async def preview(request: Request, here: Staff) -> RosterPreview:
     """What a class list would change. Nothing is changed yet."""
     async with one_file(request) as (file, _):
         raw = await file.read(roster.MAX_BYTES + 1)
-    listed = await run_in_threadpool(_read, raw)
-    changes = await run_in_threadpool(_compare, settings_of(request), here.course_id, listed)
+    try:
+        seen = await run_in_threadpool(classlist.preview, settings_of(request).database, here.course_id, raw)
+    except RosterError as error:
+        raise _no_roster(raw, error) from None
+    changes = seen.changes
     return RosterPreview(
         added=_rows(changes.added),
         changed=_rows(changes.changed),
         dropped=_rows(changes.dropped),
         unchanged=_rows(changes.unchanged),
-        notes=[*listed.notes, *changes.notes],
-        problems=[RosterFault(row=problem.row, text=problem.text) for problem in listed.problems],
+        notes=list(seen.notes),
+        problems=[RosterFault(row=problem.row, text=problem.text) for problem in seen.problems],
         digest=changes.digest,
     )
 
@@ -57,42 +56,13 @@ async def apply(request: Request, here: Staff) -> RosterApplied:
     """Apply a class list that was previewed. Where its changes are no longer the same, nothing is applied."""
     async with one_file(request) as (file, fields):
         raw = await file.read(roster.MAX_BYTES + 1)
-    listed = await run_in_threadpool(_read, raw)
-    if listed.problems:
-        first = listed.problems[0]
-        raise ProblemError(422, "roster-problems", f"Row {first.row}: {first.text}. Nothing was applied.")
-    return await run_in_threadpool(
-        _apply, settings_of(request), here.course_id, listed, fields.get("digest", ""), datetime.now(UTC)
-    )
-
-
-def _read(raw: bytes) -> Roster:
+    database, digest = settings_of(request).database, fields.get("digest", "")
     try:
-        return roster.read(raw)
+        changes = await run_in_threadpool(classlist.apply, database, here.course_id, raw, digest, datetime.now(UTC))
     except RosterError as error:
-        status = 413 if len(raw) > roster.MAX_BYTES else 422
-        raise ProblemError(status, "roster", str(error)) from None
-
-
-def _compare(settings: Settings, course_id: str, listed: Roster) -> Changes:
-    with reading(settings.database) as session:
-        return _changes(session, course_id, listed)
-
-
-def _apply(settings: Settings, course_id: str, listed: Roster, digest: str, now: datetime) -> RosterApplied:
-    changed = ProblemError(
-        409,
-        "roster-changed",
-        "This is not what the preview showed: the file or the course has changed. Preview it again.",
-    )
-    try:
-        with transaction(settings.database) as session:
-            changes = _changes(session, course_id, listed)
-            if changes.digest != digest:
-                raise changed
-            people.apply_roster(session, course_id, changes, now)
-    except IntegrityError:  # somebody else added the same people at the same moment
-        raise changed from None
+        raise _no_roster(raw, error) from None
+    except NotApplied as error:
+        raise ProblemError(409 if error.code == "roster-changed" else 422, error.code, str(error)) from None
     return RosterApplied(
         added=len(changes.added),
         changed=len(changes.changed),
@@ -101,8 +71,8 @@ def _apply(settings: Settings, course_id: str, listed: Roster, digest: str, now:
     )
 
 
-def _changes(session: Session, course_id: str, listed: Roster) -> Changes:
-    return roster.compare(listed.people, people.places(session, course_id))
+def _no_roster(raw: bytes, error: RosterError) -> ProblemError:
+    return ProblemError(413 if len(raw) > roster.MAX_BYTES else 422, "roster", str(error))
 
 
 def _rows(changes: Sequence[Change]) -> list[RosterRow]:
