@@ -48,25 +48,25 @@ class BodyLimit:
 
 
 class Attempts:
-    """Failed attempts by address within the last minute, in this process."""
+    """Failed attempts within the last minute, in this process: by address, and of clients by their id as well."""
 
     def __init__(self) -> None:
         self._failed: OrderedDict[str, deque[float]] = OrderedDict()
 
-    def refuse_if_many(self, address: str) -> None:
-        """Raise 429 once an address has failed too often."""
-        failed = self._failed.get(address)
+    def refuse_if_many(self, whose: str, named: str = "address") -> None:
+        """Raise 429 once there were too many of these."""
+        failed = self._failed.get(whose)
         horizon = time.monotonic() - ATTEMPT_SECONDS
         while failed and failed[0] < horizon:
             failed.popleft()
         if failed and len(failed) >= ATTEMPTS:
-            detail = "Too many failed attempts from this address. Wait a minute, then try again."
+            detail = f"Too many failed attempts from this {named}. Wait a minute, then try again."
             raise ProblemError(429, "too-many-attempts", detail, {"Retry-After": str(int(ATTEMPT_SECONDS))})
 
-    def failed(self, address: str) -> None:
+    def failed(self, whose: str) -> None:
         """Count a failed attempt."""
-        self._failed.setdefault(address, deque(maxlen=ATTEMPTS)).append(time.monotonic())
-        self._failed.move_to_end(address)
+        self._failed.setdefault(whose, deque(maxlen=ATTEMPTS)).append(time.monotonic())
+        self._failed.move_to_end(whose)
         while len(self._failed) > ADDRESSES:
             self._failed.popitem(last=False)
 

@@ -33,6 +33,10 @@ class Settings(BaseSettings):
     explanations_per_day: int = 20
     allow_reduced_isolation: bool = Field(default=False, description="grade even where the sandbox cannot be whole")
     secure_cookies: bool = Field(default=False, description="set behind HTTPS")
+    proxies: str = Field(
+        default="127.0.0.1",
+        description="addresses and networks, with commas: what these send is from where their X-Forwarded-For says",
+    )
 
     @property
     def database(self) -> str:

@@ -113,7 +113,12 @@ def _run(
 ) -> int:
     from api.app import make_app
 
-    config = uvicorn.Config(make_app(settings), log_level="warning", timeout_graceful_shutdown=3)
+    config = uvicorn.Config(
+        make_app(settings),
+        log_level="warning",
+        timeout_graceful_shutdown=3,
+        forwarded_allow_ips=settings.proxies,
+    )
     server = _Server(config)
     result = {"code": 0}
 

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from api.auth import address_of, settings_of
+from api.limits import Attempts
 from api.problems import documented
 from api.schemas import AccessToken, OAuthError
 from grading.settings import Settings
@@ -50,7 +51,8 @@ FORM = {
 )
 async def token(request: Request) -> JSONResponse:
     """Trade a client's id and secret (HTTP Basic, or in the form) for a token of one hour."""
-    request.app.state.attempts.refuse_if_many(address_of(request))
+    attempts: Attempts = request.app.state.attempts
+    attempts.refuse_if_many(address_of(request))
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return _error(400, "invalid_request", "Send a form: application/x-www-form-urlencoded.")
     try:
@@ -74,9 +76,11 @@ async def token(request: Request) -> JSONResponse:
         return _error(400, "unsupported_grant_type", "Only client_credentials is taken here.")
     if any(scope != Scope.GRADES for scope in fields.get("scope", "").split()):
         return _error(400, "invalid_scope", "The only scope is grades.")
+    attempts.refuse_if_many(f"client {client_id}", "client")
     made = await run_in_threadpool(_issue, settings_of(request), client_id, secret)
     if made is None:
-        request.app.state.attempts.failed(address_of(request))
+        attempts.failed(address_of(request))
+        attempts.failed(f"client {client_id}")
         return _error(401, "invalid_client", "Unknown client, or wrong secret.")
     return _uncached(200, AccessToken(access_token=made).model_dump())
 
