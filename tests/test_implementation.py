@@ -17,7 +17,7 @@ from grading.answers.model import Answer
 from grading.kinds import implementation
 from grading.kinds.contract import Question
 from grading.kinds.implementation import rules
-from grading.kinds.implementation.judging import Reason
+from grading.kinds.implementation.judging import ADVICE_ON_DEVICES, Reason
 from grading.verdict import State, Verdict
 from labcore.runner.protocol import Ending, Note, Observation, Outcome, Returned, value_bytes
 from worker.sandbox.slot import Slot
@@ -612,6 +612,41 @@ def test_running_out_of_time_is_told_once_and_what_came_before_stands() -> None:
     public_texts = [check.text for check in verdict.checks if check.public]
     assert public_texts == [Reason.TOO_SLOW] + [Reason.NOT_REACHED] * 3
     assert verdict.headline == "The public case “-1, 0, 1” fails: too slow."
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def gelu_tanh_python(x):\n    return torch.zeros(x.shape, device='cuda')",
+        "def gelu_tanh_python(x):\n    return x.cuda()",
+        "def gelu_tanh_python(x):\n    return x.to(torch.device('cuda:0'))",
+        "scale = torch.tensor(0.5).cuda()\ndef gelu_tanh_python(x):\n    return scale * x",
+    ],
+)
+def test_an_answer_that_asks_for_a_gpu_is_told_that_it_is_graded_on_a_cpu(slot: Slot, source: str) -> None:
+    verdict = judged(slot, GELU, source)
+    assert verdict.state is State.FAILED
+    assert verdict.remarks[0] == ADVICE_ON_DEVICES
+
+
+def test_a_torch_that_knows_cuda_and_finds_no_driver_gives_the_same_advice() -> None:
+    asked, answer = QUESTIONS[GELU], Answer(question=GELU, found=True)
+    public, drawn = implementation.plan(asked, answer, b"seed")
+    note = Note(error="RuntimeError", message="Found no NVIDIA driver on your system. Please check that you have one")
+    raised = Observation(Ending.FINISHED, tuple(Returned(Outcome.RAISED, note=note) for _ in public.calls))
+    silent = Observation(Ending.FINISHED, ())
+    assert ADVICE_ON_DEVICES in implementation.judge(asked, answer, [(public, raised), (drawn, silent)], True).remarks
+    hidden = [(public, silent), (drawn, raised)]
+    assert ADVICE_ON_DEVICES not in implementation.judge(asked, answer, hidden, True).remarks
+
+
+def test_an_answer_that_asks_first_whether_there_is_a_gpu_needs_no_advice(slot: Slot) -> None:
+    source = """
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        def gelu_tanh_python(x):
+            return (x + torch.zeros(1, dtype=x.dtype, device=device)) * 0
+        """
+    assert ADVICE_ON_DEVICES not in judged(slot, GELU, source).remarks
 
 
 def test_code_that_does_not_load_says_so(slot: Slot) -> None:

@@ -4,6 +4,7 @@ What goes wrong in a public case is told word for word. Of drawn cases only a re
 each group: exception texts, lines, values and times of theirs go to staff alone.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,11 @@ from grading.verdict import Check, Diagnosis, State, Verdict
 from labcore.runner.protocol import Call, Ending, Note, Observation, Outcome, Returned, TensorWanted
 
 MOST_EVIDENCE: Final = 20
+ADVICE_ON_DEVICES: Final = (
+    "Your answer is graded on a CPU, without a GPU: make new tensors where the input is (`device=x.device`), and leave "
+    "out `.cuda()` and `.to('cuda')`."
+)
+_DEVICES: Final = re.compile(r"\bcuda\b|\bnvidia\b|\bmps\b|\bxpu\b", re.IGNORECASE)
 
 
 class Reason(StrEnum):
@@ -113,7 +119,7 @@ def judge(question: Question, answer: Answer, ran: Ran, explain: bool) -> Verdic
         out_of=question.points,
         headline=fired.refused or _headline(question, answer, ran, results, failing, changed, points),
         checks=tuple(_checks(spec, answer, results)),
-        remarks=tuple(_remarks(spec, results, failing, changed)),
+        remarks=tuple(_remarks(spec, ran, results, failing, changed)),
         diagnosis=diagnosis,
         explained=diagnosis is not None and not fired.refused,
         needs_review="; ".join(fired.reviews)[:500] if fired.reviews and not fired.refused else None,
@@ -317,7 +323,9 @@ def _line(answer: Answer, note: Note) -> str:
     return f" (line {note.line}: `{rules.shown(lines[note.line - 1])}`)"
 
 
-def _remarks(spec: Spec, results: Sequence[Result], failing: set[str], changed: bool) -> Iterable[str]:
+def _remarks(spec: Spec, ran: Ran, results: Sequence[Result], failing: set[str], changed: bool) -> Iterable[str]:
+    if _wants_a_gpu(ran):
+        yield ADVICE_ON_DEVICES
     if MAIN not in failing:
         yield from (part.hint for part in spec.parts if part.group in failing and part.hint)
     if changed:
@@ -328,6 +336,13 @@ def _remarks(spec: Spec, results: Sequence[Result], failing: set[str], changed: 
     dtypes = [one for one in results if one.reason is Reason.WRONG_DTYPE]
     if dtypes:
         yield "The result must have the dtype of the input: make new tensors with `dtype=` that of the input."
+
+
+def _wants_a_gpu(ran: Ran) -> bool:
+    """Whether torch said, as the code was loaded or in a public case, that there is no such device."""
+    public = [seen for job, seen in ran if any(call.public for call in job.calls)]
+    notes = [note for seen in public for note in (seen.load, *(one.note for one in seen.returned))]
+    return any(note.error and _DEVICES.search(f"{note.error} {note.message}") for note in notes)
 
 
 def _evidence(ran: Ran, results: Sequence[Result], fired: Fired) -> dict[str, JsonValue]:
