@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, make_url
 from sqlalchemy.pool import NullPool
 
@@ -14,6 +15,10 @@ from grading.store import migrate
 from grading.store.session import engine
 
 pytest_plugins = ["plugin_parts"]
+
+# How long drawing or running an example takes says nothing on a busy machine.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
