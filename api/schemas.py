@@ -58,11 +58,16 @@ class Given(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the service can work. `degraded`: it takes submissions and the worker finds them later."""
+    """Whether the service can work. `degraded`: it takes submissions, and they are or may be graded late.
+
+    `waiting` is how many gradings wait for a worker, `longest_wait` for how many seconds the first of them has.
+    """
 
     status: Literal["ok", "degraded", "down"]
     database: bool
     queue: bool
+    waiting: int
+    longest_wait: int
 
 
 class NewToken(Given):

@@ -4,10 +4,12 @@ Redis in production; by default files under the data folder, which need no servi
 """
 
 import logging
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import redis
 from celery import Celery
 
 from grading.outline import Outline
@@ -27,6 +29,20 @@ def nudge(settings: Settings, grading_id: str, queue: str = CPU) -> None:
         _sender(settings.broker, settings.data).send_task(TASK, [grading_id], queue=queue, retry=False)
     except Exception as error:  # whatever a broker that is down makes its client raise
         log.warning("grading %s waits for the sweep: no nudge could be sent (%s)", grading_id, type(error).__name__)
+
+
+def answers(settings: Settings) -> bool:
+    """Whether the broker can be reached now."""
+    if not settings.broker.startswith(("redis:", "rediss:")):
+        return os.access(settings.data, os.W_OK)  # files in the data folder
+    client = redis.Redis.from_url(settings.broker, socket_connect_timeout=2, socket_timeout=2)
+    try:
+        return bool(client.ping())
+    except redis.RedisError as error:
+        log.error("the broker does not answer (%s)", type(error).__name__)
+        return False
+    finally:
+        client.close()
 
 
 def queue_for(outline: Outline) -> str:
@@ -62,9 +78,6 @@ def connect(broker: str, data: Path, **transport: Any) -> Celery:
             "unacked_restore_interval": 5,
             "unacked_restore_throttle": 1,
             "socket_keepalive": True,
-            "queue_order_strategy": "priority",
-            "priority_steps": list(range(10)),
-            "sep": ":",
         }
     return app
 

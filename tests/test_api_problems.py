@@ -3,18 +3,23 @@
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from api_world import World, make_world, serving
+from api_world import NOW, World, hand_in, make_world, serving
 from jsonschema import Draft202012Validator
 
 from api.app import make_app
 from api.problems import Problem
 from grading.settings import Settings
+from grading.store import gradings
+from grading.store.session import transaction
+from grading.store.tables import Grading
 
+ALL_WELL = {"status": "ok", "database": True, "queue": True, "waiting": 0, "longest_wait": 0}
 MARK = "do-not-echo-this" * 40
 
 
@@ -130,7 +135,7 @@ def test_a_database_that_is_away_is_503_and_health_says_so(tmp_path: Path) -> No
     with serving(make_app(settings)) as address:
         health = httpx.get(f"{address}/api/v1/health")
         answer = httpx.get(f"{address}/api/v1/labs", headers={"Authorization": f"Bearer {good_looking()}"})
-    assert (health.status_code, health.json()) == (503, {"status": "down", "database": False, "queue": True})
+    assert (health.status_code, health.json()) == (503, ALL_WELL | {"status": "down", "database": False})
     assert problem(answer, 503).code == "database-unavailable"
     assert answer.headers["retry-after"]
 
@@ -142,11 +147,34 @@ def good_looking() -> str:
 
 
 def test_a_queue_that_is_away_degrades_and_names_no_secret(world: World) -> None:
-    assert world.http.get("/api/v1/health").json() == {"status": "ok", "database": True, "queue": True}
+    assert world.http.get("/api/v1/health").json() == ALL_WELL
     world.settings.broker_url = "redis://:hidden-password@127.0.0.1:1/0"
     answer = world.http.get("/api/v1/health")
     assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
     assert "hidden" not in answer.text
+
+
+@pytest.mark.parametrize(("minutes", "status"), [(0, "ok"), (2, "degraded")])
+def test_a_submission_that_waits_for_long_degrades_and_staff_read_since_when(
+    world: World, minutes: int, status: str
+) -> None:
+    idle = "Nothing has been graded since"
+    with transaction(world.settings.database) as session:
+        waiting = hand_in(session, world.users["bob"])
+        queued_at = datetime.now(UTC) - timedelta(minutes=minutes)
+        session.query(Grading).filter(Grading.submission_id == waiting).update({"queued_at": queued_at})
+        session.get_one(Grading, world.grading).finished_at = NOW - timedelta(days=1)
+    health = world.http.get("/api/v1/health").json()
+    assert (health["status"], health["waiting"], health["longest_wait"] // 60) == (status, 1, minutes)
+    with httpx.Client(base_url=world.http.base_url, timeout=60) as browser:
+        token = {"token": world.secrets["tess"]}
+        assert browser.post("/login", data=token, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
+        assert (idle in browser.get("/staff/labs/lab1").text) == (status == "degraded")
+        with transaction(world.settings.database) as session:
+            claimed = gradings.claim(session, "cpu", datetime.now(UTC), 30, 3)
+        assert claimed is not None
+        assert idle not in browser.get("/staff/labs/lab1").text  # it is being graded
+    assert world.http.get("/api/v1/health").json() == ALL_WELL
 
 
 def chunks(count: int) -> Iterator[bytes]:

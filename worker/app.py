@@ -11,7 +11,7 @@ from celery.exceptions import SecurityWarning
 
 from grading import queue
 from grading.settings import Settings
-from worker import tasks
+from worker import health, tasks
 from worker.sandbox import isolation
 
 WARM_SECONDS: Final = 180.0  # importing torch from a cold disk on a busy machine
@@ -36,6 +36,7 @@ def run(settings: Settings, served: str = queue.CPU, concurrency: int = 1, open_
     signals.worker_process_init.connect(worker.open, weak=False)
     signals.worker_process_shutdown.connect(worker.close, weak=False)
     signals.worker_shutting_down.connect(stop, weak=False)
+    health.forget(settings)  # what one before us left
     log.info("serving queue %s with %d at a time", served, concurrency)
     celery = app.Worker(
         pool="prefork",
@@ -47,6 +48,7 @@ def run(settings: Settings, served: str = queue.CPU, concurrency: int = 1, open_
         without_heartbeat=True,
     )
     celery.start()
+    health.forget(settings)
     sys.exit(celery.exitcode)
 
 

@@ -6,6 +6,7 @@ and names of causes, never sources, seeds or messages of exceptions.
 """
 
 import logging
+import os
 import threading
 import time
 import traceback
@@ -24,6 +25,7 @@ from grading.store import gradings
 from grading.store.gradings import Claimed
 from grading.store.session import engine, reading, transaction
 from grading.verdict import Verdict
+from worker import health
 
 DRAIN_SECONDS: Final = 10.0  # after this long a message is done with, and another one is sent for what is left
 PROGRESS_SECONDS: Final = 0.1  # between two notes of progress
@@ -65,6 +67,7 @@ class Worker:
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._settings = settings
+        self._main = os.getpid()  # it is made before the fork
         self._served = served
         self._open_place = open_place
         self._stopping = stopping
@@ -166,6 +169,8 @@ class Worker:
         while not self._closed.is_set():
             try:
                 sweep(self._settings)
+                if queue.answers(self._settings):
+                    health.note(self._settings, self._main)
             except Exception as error:
                 log.error("no sweep this time: %s", _cause(error))
             self._closed.wait(self._settings.sweep_seconds)

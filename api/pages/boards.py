@@ -64,6 +64,7 @@ class Board:
     course_id: str
     title: str
     due: When | None
+    idle: When | None  # since when nothing is graded although something waits
     questions: tuple[Asked, ...]
     out_of: Decimal
     bonus_out_of: Decimal
@@ -82,7 +83,13 @@ class Board:
 
 
 def board(
-    lab: Lab, due: When | None, outline: Outline, students: Sequence[Row], faults: Sequence[Fault], chosen: Filter
+    lab: Lab,
+    due: When | None,
+    outline: Outline,
+    students: Sequence[Row],
+    faults: Sequence[Fault],
+    chosen: Filter,
+    idle: When | None,
 ) -> Board:
     """The scoreboard of a lab. Counts are of everybody, rows of those chosen."""
     ids = tuple(question.id for question in outline.questions)
@@ -91,6 +98,7 @@ def board(
         course_id=lab.course_id,
         title=lab.title,
         due=due,
+        idle=idle,
         questions=outline.questions,
         out_of=outline.out_of,
         bonus_out_of=outline.bonus_out_of,

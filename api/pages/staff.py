@@ -35,20 +35,22 @@ def scoreboard(
 ) -> Response:
     """Students by questions; filtered by what the address says."""
     entered = enter_lab(request, person, lab, Role.TA, Scope.STAFF)
-    settings = settings_of(request)
+    settings, now = settings_of(request), datetime.now(UTC)
     with reading(settings.database) as session:
         course = courses.course(session, entered.course_id)
         rows = grades.scoreboard(session, lab)
         faults = gradings.faults(session, lab)
+        idle = gradings.idle_since(session, now)
     zone = course.timezone if course else "UTC"
     due = entered.lab.due_at
     shown = board(
         entered.lab,
-        when(due, zone, datetime.now(UTC)) if due else None,
+        when(due, zone, now) if due else None,
         outline_of(settings, entered.lab.pack),
         rows,
         faults,
         Filter(name, section, show),
+        when(idle, zone, now) if idle else None,
     )
     return page(request, "scoreboard.html", board=shown)
 

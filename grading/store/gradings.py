@@ -21,6 +21,7 @@ from grading.store.tables import Grading, GradingState, Lab, Submission, User, V
 from grading.verdict import State, Verdict
 
 QUEUED, RUNNING, GRADED, FAILED = GradingState
+LONGEST_WAIT = timedelta(minutes=1)  # whoever waits for longer, or nothing is being graded
 LOST_TOO_OFTEN = "its lease ran out each time: the worker died or hung"
 
 
@@ -224,6 +225,24 @@ def waiting(session: Session, now: datetime, quiet_seconds: float, limit: int) -
         .with_for_update(skip_locked=True)
     ).all()
     return [(row.id, row.queue) for row in found if _set(session, row.id, overdue, {"nudged_at": now})]
+
+
+def backlog(session: Session, now: datetime) -> tuple[int, datetime | None]:
+    """How many gradings wait for a worker, and since when the first of them does."""
+    count, first = session.execute(select(func.count(), func.min(Grading.queued_at)).where(_free(now))).one()
+    return count, first
+
+
+def idle_since(session: Session, now: datetime) -> datetime | None:
+    """Since when nothing is being graded although something waits; none when all is well."""
+    _, first = backlog(session, now)
+    if first is None or now - first <= LONGEST_WAIT:
+        return None
+    running = select(Grading.id).where(Grading.state == RUNNING, Grading.lease_until > now)
+    if session.scalar(select(running.exists())):
+        return None
+    since = max(first, session.scalar(select(func.max(Grading.finished_at))) or first)
+    return since if now - since > LONGEST_WAIT else None
 
 
 def verdicts(session: Session, grading_id: str) -> list[Verdict]:
