@@ -42,6 +42,10 @@ class Missing(Exception):
         self.why = why
 
 
+class NotGranted(Missing):
+    """Something that no package brings and a machine's administrator grants or does not: named, never a failure."""
+
+
 @contextmanager
 def postgres() -> Iterator[str]:
     """A PostgreSQL for as long as the context lasts: the URL of an empty database and a user who may make more."""

@@ -22,6 +22,10 @@ PROFILES = {
     ),
 }
 
+SLOT_MEMORY_BYTES = max(row.memory_bytes + row.scratch_bytes for row in PROFILES.values()) + 512 * MIB
+"""What a slot may use in all, where control groups are to be had: a child with all its files in memory, beside the warm
+parent and the spares that wait."""
+
 FIRST_SLOT_UID = 61000
 """As root, slot n runs under the uid 61000 + n, which no account should have."""
 

@@ -5,21 +5,22 @@ serves one thread, and dies with it: the warm parent is bound to the thread that
 """
 
 import fcntl
+import mmap
 import os
 import select
 import signal
 import socket
 import time
 from collections import deque
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from io import FileIO
 from itertools import pairwise, zip_longest
 from types import TracebackType
 
 from labcore.runner.confine import Limits
-from labcore.runner.protocol import Ending, Job, Observation, Outcome, Returned, enclose, records
+from labcore.runner.protocol import Ending, Job, Observation, Outcome, Returned, enclose, records, value_bytes
 from worker.sandbox import collect
 from worker.sandbox.fault import SandboxFault
 from worker.sandbox.host import isolation
@@ -29,6 +30,18 @@ from worker.sandbox.warm import Death, Spare, Zygote
 SPARES = 8  # two for each of four questions in a row
 DEATH_SECONDS = 30.0
 """How long a killed child may take to be gone before the sandbox is held to be broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """A child that has its job and makes calls as it is told to on `go`. Both memories are shared with it."""
+
+    spare: Spare
+    argument: mmap.mmap  # one after the other, as many as the job has calls
+    results: mmap.mmap  # the records, and behind them eight bytes for each call
+    go: FileIO
+    tick: FileIO
+    output: FileIO
 
 
 class Slot:
@@ -75,6 +88,24 @@ class Slot:
             self.close()  # the next request starts a new one
             raise
         return replace(observation, isolation=self.isolation.level)
+
+    @contextmanager
+    def lend(self, jobs: Sequence[Job]) -> Iterator[list[Lent]]:
+        """A child for each job, to be timed side by side. They are dead when the block ends; a fault ends the slot."""
+        limits = PROFILES["cpu"]
+        try:
+            zygote = self._zygote or self._warm()
+            self._order(zygote, limits, len(jobs))
+            with ExitStack() as open_here:
+                lent = []
+                for job in jobs:
+                    spare = self._ready_spare(zygote, limits)
+                    open_here.callback(_end, zygote, spare)
+                    lent.append(_lend(open_here, spare, job))
+                yield lent
+        except BaseException:
+            self.close()
+            raise
 
     def replenish(self) -> None:
         """Make spares for the next submission. For the moment when nobody waits: it takes time from what runs."""
@@ -130,7 +161,26 @@ def _watch(zygote: Zygote, spare: Spare, job: Job, limits: Limits) -> Observatio
     )
 
 
-def _hand_over(open_here: ExitStack, spare: Spare, job: Job, out: int) -> tuple[FileIO, FileIO]:
+def _lend(open_here: ExitStack, spare: Spare, job: Job) -> Lent:
+    wanted = [call.wanted for call in job.calls]
+    _, size = records(wanted)
+    with ExitStack() as theirs:
+        out = _memory(theirs, bytes(0), size + 8 * len(wanted))
+        argument = _memory(theirs, bytes(0), sum(map(value_bytes, wanted)))
+        reading, writing = os.pipe2(os.O_CLOEXEC)
+        theirs.callback(os.close, reading)
+        go = open_here.enter_context(FileIO(writing, "wb"))
+        tick, output = _hand_over(open_here, spare, job, out, argument, reading)
+        return Lent(spare, mmap.mmap(argument, 0), mmap.mmap(out, 0), go, tick, output)
+
+
+def _end(zygote: Zygote, spare: Spare) -> None:
+    spare.kill()
+    zygote.await_death(spare)
+    spare.close()
+
+
+def _hand_over(open_here: ExitStack, spare: Spare, job: Job, out: int, *timed: int) -> tuple[FileIO, FileIO]:
     """Give the spare its job, and keep our ends of the pipes alone."""
     with ExitStack() as theirs:
         request = enclose(job)
@@ -138,7 +188,7 @@ def _hand_over(open_here: ExitStack, spare: Spare, job: Job, out: int) -> tuple[
         tick = _pipe(open_here, theirs)
         output = _pipe(open_here, theirs)
         try:
-            socket.send_fds(spare.line, [b"run"], [given, out, tick[1], output[1]])
+            socket.send_fds(spare.line, [b"run"], [given, out, tick[1], output[1], *timed])
         except OSError as error:
             raise SandboxFault(f"a waiting child died: {error}") from error
         return tick[0], output[0]
@@ -207,6 +257,8 @@ def _ending(seen: _Seen, death: Death, limits: Limits, returned: Sequence[Return
         return Ending.FLOODED
     if seen.timed_out or (death.signal == signal.SIGKILL and death.cpu_seconds >= 0.9 * limits.cpu_seconds):
         return Ending.TIMED_OUT
+    if death.memory_ran_out:
+        return Ending.OUT_OF_MEMORY
     if death.signal is not None:
         if death.signal == signal.SIGKILL:
             # Nobody but the kernel, short of memory, kills from outside; and it may choose one who took little of it.

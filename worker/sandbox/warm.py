@@ -18,6 +18,7 @@ from typing import Any
 from labcore.runner.confine import Limits
 from worker.sandbox import profile, view
 from worker.sandbox.fault import SandboxFault
+from worker.sandbox.memory import MemoryGroup
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
 SPARE_SECONDS = 30.0
@@ -30,6 +31,7 @@ class Death:
     signal: int | None
     cpu_seconds: float
     peak_bytes: int  # on top of what it shared with the warm parent
+    memory_ran_out: bool  # the slot's own bound was reached, and the kernel ended it for that
 
 
 @dataclass
@@ -75,6 +77,7 @@ class Zygote:
         uid = self._uid.uid if self._uid else None
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._errors = os.memfd_create("errors")
+        self.memory = MemoryGroup.make(profile.SLOT_MEMORY_BYTES) if self.namespaces else None
         try:
             with theirs:
                 self._start(theirs, uid)
@@ -105,6 +108,8 @@ class Zygote:
             if binary is None:
                 raise SandboxFault("bubblewrap is not installed")
             command = view.command(binary, theirs.fileno(), uid, fresh_proc=self.fresh_proc)
+            if self.memory is not None:
+                command = self.memory.entering(command)
             environment = view.environment()
         else:
             command, environment = view.bare_command(theirs.fileno()), view.bare_environment()
@@ -167,6 +172,8 @@ class Zygote:
             spare.close()
         self._spares.clear()
         os.close(self._errors)
+        if self.memory is not None:
+            self.memory.close()
         if self._uid:
             self._uid.close()
 
@@ -192,7 +199,10 @@ class Zygote:
             status = said["status"]
             spare = self._spares.pop(said["died"])
             spare.death = Death(
-                os.WTERMSIG(status) if os.WIFSIGNALED(status) else None, said["cpu_seconds"], said["peak_bytes"]
+                os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+                said["cpu_seconds"],
+                said["peak_bytes"],
+                self.memory is not None and self.memory.ran_out(),
             )
 
     def _last_words(self) -> str:
