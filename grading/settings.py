@@ -10,6 +10,8 @@ from tempfile import NamedTemporaryFile
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from grading.store.blobs import synchronise
+
 
 class Settings(BaseSettings):
     """The deployment's settings. Everything has a default that works on one machine without any service."""
@@ -56,6 +58,8 @@ class Settings(BaseSettings):
             with NamedTemporaryFile("w", dir=self.data, encoding="ascii") as file:
                 file.write(secrets.token_hex(32))
                 file.flush()
+                os.fsync(file.fileno())
                 with suppress(FileExistsError):  # of two processes that make one at once, the first decides
                     os.link(file.name, path)
+                synchronise(self.data)
         return path.read_bytes()

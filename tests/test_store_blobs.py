@@ -1,14 +1,22 @@
 """Bytes handed in are kept whole or not at all, and for the service alone."""
 
 import hashlib
+import os
 import resource
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import anyio
 import pytest
+from classroom import LAB, open_course
+from sqlalchemy import event
 
+from grading import intake
+from grading.settings import Settings
 from grading.store import blobs
+from grading.store.session import engine, reading
 
 
 @contextmanager
@@ -67,3 +75,53 @@ def test_what_is_not_kept_in_the_end_is_gone(tmp_path: Path) -> None:
 def test_only_a_digest_is_a_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="SHA-256"):
         blobs.path(tmp_path, name)
+
+
+def test_bytes_are_on_the_disk_with_their_name_before_their_row_is(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    synchronise, rename = os.fsync, os.rename
+
+    def noted_fsync(descriptor: int) -> None:
+        synchronise(descriptor)
+        done.append(
+            "file" if stat.S_ISREG(os.fstat(descriptor).st_mode) else os.readlink(f"/proc/self/fd/{descriptor}")
+        )
+
+    def noted_rename(source: Path, target: Path) -> None:
+        rename(source, target)
+        done.append("rename")
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "rename", noted_rename)
+    event.listen(engine(settings.database), "commit", lambda connection: done.append("commit"))
+    (student,) = open_course(settings.database)
+    (tmp_path / "lab.py").write_text("def gemm_mac(x, y): return 1\n")
+    done.clear()
+    anyio.run(intake.receive, settings, LAB, student, tmp_path / "lab.py", "lab.py")
+    folder = settings.data / "blobs"
+    (kept,) = files(folder)
+    before_the_row = done[: done.index("commit")]
+    assert before_the_row == [str(settings.data), "file", "rename", str(kept.parent), str(folder)]
+
+
+def test_the_secret_is_on_the_disk_before_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[bytes | str] = []
+    synchronise = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synchronise(descriptor)
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        done.append(path.read_bytes() if path.is_file() else str(path))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    secret = Settings(data=tmp_path, secret="").seed_secret
+    assert done == [secret, str(tmp_path)]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_what_sqlite_has_committed_outlasts_a_loss_of_power(settings: Settings) -> None:
+    with reading(settings.database) as session:
+        full = 2
+        assert session.connection().exec_driver_sql("PRAGMA synchronous").scalar_one() == full

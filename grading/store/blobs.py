@@ -20,15 +20,18 @@ class Staged:
         self._final = path(folder, sha256)
 
     def keep(self) -> None:
-        """Put the bytes in their place, in one step. Bytes that are there already stay."""
+        """Put the bytes in their place, in one step. They outlast a loss of power from now on."""
         os.rename(self._temporary, self._final)
-        _synchronise(self._final.parent)
+        for folder in (self._final.parent, self._final.parent.parent):  # the folder too may be new
+            synchronise(folder)
 
 
 @contextmanager
 def staged(folder: Path, source: Path) -> Iterator[Staged]:
     """Copy a file's bytes in; what has not been kept when the block ends is gone."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not folder.exists():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        synchronise(folder.parent)
     temporary = folder / f".{secrets.token_hex(16)}"
     try:
         sha256, size = _copy(source, temporary)
@@ -53,6 +56,15 @@ def path(folder: Path, sha256: str) -> Path:
     return folder / sha256[:2] / sha256
 
 
+def synchronise(folder: Path) -> None:
+    """Have the disk keep what was made, renamed and deleted in a folder."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _copy(source: Path, target: Path) -> tuple[str, int]:
     digest, size = hashlib.sha256(), 0
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -63,11 +75,3 @@ def _copy(source: Path, target: Path) -> tuple[str, int]:
         write.flush()
         os.fsync(write.fileno())
     return digest.hexdigest(), size
-
-
-def _synchronise(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -43,7 +43,7 @@ def hold_course(session: Session, course_id: str) -> None:
 
 @cache
 def engine(url: str) -> Engine:
-    """The process's engine for a database URL. SQLite runs in WAL mode with foreign keys on."""
+    """The process's engine for a database URL. SQLite runs in WAL mode, keeps what is committed, minds foreign keys."""
     if url.startswith("sqlite"):
         made = create_engine(url, connect_args={"timeout": 30}, hide_parameters=True)
         event.listen(made, "connect", _prepare_sqlite)
@@ -55,7 +55,7 @@ def engine(url: str) -> Engine:
 def _prepare_sqlite(connection: Any, record: Any) -> None:
     connection.isolation_level = None  # pysqlite's own BEGIN comes too late for a claim; `_begin` sends it
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
