@@ -127,6 +127,7 @@ class Worker:
             with Lease(self._settings, claimed) as lease:
                 judged = self._place.grade(claimed, lambda question: self._left(claimed, question), lease.judged)
             with transaction(self._settings.database) as session:
+                gradings.hold(session, claimed)  # others may make us wait here, and the time is read after that
                 kept = gradings.finish(
                     session, claimed, judged.verdicts, judged.score, judged.isolation, judged.pack_digest, _now()
                 )
@@ -184,6 +185,8 @@ class Lease:
         self._claimed = claimed
         self._done = 0
         self._told = time.monotonic()
+        self._lost = False
+        self._beating = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
 
@@ -205,15 +208,23 @@ class Lease:
             self._beat()
 
     def _keep(self) -> None:
-        while not self._over.wait(self._settings.lease_seconds / 3):
+        while not self._lost and not self._over.wait(self._settings.lease_seconds / 3):
             self._beat()
 
     def _beat(self) -> None:
-        try:
-            with transaction(self._settings.database) as session:
-                gradings.heartbeat(session, self._claimed, self._done, _now(), self._settings.lease_seconds)
-        except Exception as error:  # the next beat may reach the database again; if none does, the lease runs out
-            log.warning("no heartbeat for %s: %s", self._claimed.grading_id, _cause(error))
+        settings, claimed = self._settings, self._claimed
+        with self._beating:
+            if self._lost:
+                return
+            try:
+                with transaction(settings.database) as session:
+                    held = gradings.heartbeat(session, claimed, self._done, _now(), settings.lease_seconds)
+            except Exception as error:  # the next beat may reach the database again; if none does, the lease runs out
+                log.warning("no heartbeat for %s: %s", claimed.grading_id, _cause(error))
+                return
+            if not held:
+                self._lost = True
+                log.warning("the lease of %s was lost: no more heartbeats", claimed.grading_id)
 
 
 def install(app: Celery, worker: Worker) -> None:

@@ -47,8 +47,9 @@ def change(
     request: Request, wanted: LabChange, here: Annotated[InLab, Depends(in_lab(Role.ADMIN, Scope.ADMIN))]
 ) -> LabChanged:
     """Change the due time, the rules, or whether grades may leave. Grades follow the rules at once."""
-    now, given, changed = datetime.now(UTC), wanted.model_fields_set, 0
+    given, changed = wanted.model_fields_set, 0
     with transaction(settings_of(request).database) as session:
+        held, now = courses.hold(session, here.lab), datetime.now(UTC)
         lab = session.get_one(Lab, here.lab.id)
         if "due_at" in given:
             courses.set_due(session, lab, wanted.due_at)
@@ -56,7 +57,7 @@ def change(
             lab.policy = {**lab.policy, **wanted.policy.model_dump(mode="json", exclude_unset=True)}
         if "due_at" in given or wanted.policy is not None:
             changed = courses.recount(
-                session, lab, why="the lab's rules changed", by_user_id=here.person.user_id, now=now
+                session, lab, held, why="the lab's rules changed", by_user_id=here.person.user_id, now=now
             )
         if wanted.released:
             grades.release(session, lab.id, now)

@@ -2,6 +2,7 @@
 
 import hmac
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -10,7 +11,7 @@ from sqlalchemy import false, func, select, update
 from sqlalchemy.orm import Session
 
 from grading.store import grades, tokens
-from grading.store.session import hold_person
+from grading.store.session import hold_course, hold_person
 from grading.store.tables import Client, Course, Grade, Lab, Member, Role, Submission, Token
 
 ID = r"^[A-Za-z0-9._-]{1,64}$"  # of courses and labs, since it stands in addresses
@@ -100,18 +101,23 @@ def set_due(session: Session, lab: Lab, due_at: datetime | None) -> None:
     )
 
 
-def recount(session: Session, lab: Lab, *, why: str, by_user_id: int, now: datetime) -> int:
-    """Bring every grade of a lab up to date after its rules changed; how many changed.
+def hold(session: Session, lab: Lab) -> Sequence[int]:
+    """Make others wait who change grades of a lab, and say whose may be. The time of a change is read after it.
 
-    Everybody is held before the first grade is written: a worker holds one person, then the course, never the reverse.
+    Everybody is held before the course: a worker holds one person, then the course, never the reverse.
     """
-    session.flush()
-    users = session.scalars(
-        select(Submission.user_id).where(Submission.lab_id == lab.id).distinct().order_by(Submission.user_id)
-    ).all()
+    handed_in = select(Submission.user_id).where(Submission.lab_id == lab.id).distinct()
+    users = session.scalars(handed_in.order_by(Submission.user_id)).all()
     for user_id in users:
         hold_person(session, user_id)
-    return sum(grades.recompute(session, lab.id, user_id, why=why, by_user_id=by_user_id, now=now) for user_id in users)
+    hold_course(session, lab.course_id)
+    return users
+
+
+def recount(session: Session, lab: Lab, held: Sequence[int], *, why: str, by_user_id: int, now: datetime) -> int:
+    """Bring every grade of a lab up to date after its rules changed, of those held by `hold`; how many changed."""
+    session.flush()
+    return sum(grades.recompute(session, lab.id, user_id, why=why, by_user_id=by_user_id, now=now) for user_id in held)
 
 
 def revision_before(session: Session, course_id: str, moment: datetime) -> int:

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, aliased
 from grading.answers.model import Answers
 from grading.score import Score
 from grading.store import grades
-from grading.store.session import hold_person
+from grading.store.session import hold_course, hold_person
 from grading.store.tables import Grading, GradingState, Lab, Submission, User, VerdictRow
 from grading.verdict import State, Verdict
 
@@ -161,6 +161,12 @@ def heartbeat(session: Session, claimed: Claimed, progress: int, now: datetime, 
     """Extend the lease and note how many questions are judged; false when the claim has been lost."""
     lease = now + timedelta(seconds=lease_seconds)
     return _set(session, claimed.grading_id, _held(claimed), {"lease_until": lease, "progress": progress})
+
+
+def hold(session: Session, claimed: Claimed) -> None:
+    """Make others wait who change the grades that finishing this may change. The time of a change is read after it."""
+    hold_person(session, claimed.user_id)
+    hold_course(session, session.scalars(select(Lab.course_id).where(Lab.id == claimed.lab_id)).one())
 
 
 def finish(

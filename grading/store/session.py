@@ -15,9 +15,10 @@ from grading.store.tables import Course, User
 def transaction(url: str) -> Iterator[Session]:
     """A session that commits when the block ends and rolls back when it raises. Nothing else commits.
 
-    On SQLite it holds the write lock from its first statement, so that what it read stays true until it commits.
+    On SQLite it holds the write lock all along, so that what it read stays true until it commits, the clock included.
     """
     with Session(engine(url).execution_options(writes=True), expire_on_commit=False) as session, session.begin():
+        session.connection()  # which begins
         yield session
 
 
