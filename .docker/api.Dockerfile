@@ -3,10 +3,16 @@
 FROM python:3.12-slim-bookworm
 
 WORKDIR /app
-COPY . .
-RUN --mount=type=cache,target=/root/.cache ./rooflab --no-torch setup \
+# First what the set-up reads, and the packages in name only, so that a change of Rooflab's own files repeats no set-up.
+COPY rooflab pyproject.toml ./
+COPY .lock .lock
+RUN --mount=type=cache,target=/root/.cache \
+    for package in api grading labcore worker; do mkdir $package && touch $package/__init__.py; done \
+    && touch README.md \
+    && ./rooflab --no-torch setup \
     && useradd --system --uid 10001 --home-dir /data --no-create-home rooflab \
     && install -d -o rooflab -g rooflab -m 0700 /data
+COPY . .
 
 USER rooflab
 ENV ROOFLAB_DATA=/data PYTHONDONTWRITEBYTECODE=1

@@ -8,11 +8,17 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /app
-COPY . .
+# First what the set-up reads, and the packages in name only, so that a change of Rooflab's own files repeats no set-up.
+COPY rooflab pyproject.toml ./
+COPY .lock .lock
 ARG TORCH=cpu
-RUN --mount=type=cache,target=/root/.cache ./rooflab --${TORCH} setup \
+RUN --mount=type=cache,target=/root/.cache \
+    for package in api grading labcore worker; do mkdir $package && touch $package/__init__.py; done \
+    && touch README.md \
+    && ./rooflab --${TORCH} setup \
     && useradd --system --uid 10001 --home-dir /data --no-create-home rooflab \
     && install -d -o rooflab -g rooflab -m 0700 /data
+COPY . .
 
 USER rooflab
 ENV ROOFLAB_DATA=/data PYTHONDONTWRITEBYTECODE=1

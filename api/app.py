@@ -17,6 +17,7 @@ from api.schemas import Progress
 from api.streams import Streams
 from grading.answers.reading import warm
 from grading.settings import Settings
+from grading.store import blobs
 
 STATIC = Path(__file__).parent / "static"
 DESCRIPTION = """Rooflab grades a GPU-performance lab: counts, code and measurements, with feedback that teaches.
@@ -56,6 +57,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     settings.data.mkdir(parents=True, exist_ok=True)
     (settings.data / "tmp").mkdir(mode=0o700, exist_ok=True)
+    blobs.purge(settings.data / "blobs")
+    blobs.purge(settings.data / "tmp", "*")
     _ = settings.seed_secret
     await warm(settings.readers)
     yield

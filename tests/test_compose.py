@@ -55,6 +55,8 @@ def test_the_image_of_a_service_is_built_from_files_that_are_here(name: str) -> 
     dockerfile = ROOT / SERVICES[name]["build"]["dockerfile"]
     lines = dockerfile.read_text("utf-8").splitlines()
     assert "USER rooflab" in lines
+    (setting_up,) = (number for number, line in enumerate(lines) if "./rooflab" in line and "setup" in line)
+    assert setting_up < lines.index("COPY . .")  # so that it is kept while only our own files change
     assert 'ENTRYPOINT ["/app/.venv/bin/rooflab"]' in lines
 
 
@@ -90,7 +92,12 @@ def test_a_setting_is_documented(setting: str) -> None:
 @pytest.mark.parametrize("name", OURS)
 def test_a_service_is_given_nothing_but_settings(name: str) -> None:
     known = {f"ROOFLAB_{setting.upper()}" for setting in Settings.model_fields}
-    assert set(SERVICES[name]["environment"]) <= known
+    assert set(SERVICES[name]["environment"]) - {"TMPDIR"} <= known
+
+
+def test_uploads_come_in_on_the_volume_and_not_in_memory() -> None:
+    assert Path(SERVICES["api"]["environment"]["TMPDIR"]).is_relative_to("/data")
+    assert "data:/data" in SERVICES["api"]["volumes"]
 
 
 @pytest.mark.parametrize("name", OURS)

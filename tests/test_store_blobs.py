@@ -13,6 +13,7 @@ import pytest
 from classroom import LAB, open_course
 from sqlalchemy import event
 
+from api.app import make_app
 from grading import intake
 from grading.settings import Settings
 from grading.store import blobs
@@ -125,3 +126,24 @@ def test_what_sqlite_has_committed_outlasts_a_loss_of_power(settings: Settings) 
     with reading(settings.database) as session:
         full = 2
         assert session.connection().exec_driver_sql("PRAGMA synchronous").scalar_one() == full
+
+
+def test_a_start_of_the_service_deletes_what_a_dead_one_left_and_nothing_in_use(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path)
+    (tmp_path / "given").write_bytes(b"kept")
+    kept = blobs.path(tmp_path / "blobs", blobs.keep(tmp_path / "blobs", tmp_path / "given"))
+    (tmp_path / "tmp").mkdir()
+    left = [tmp_path / "blobs" / ".half", tmp_path / "tmp" / "upload-left"]
+    in_use = [tmp_path / "blobs" / ".being-written", tmp_path / "tmp" / "upload-coming"]
+    for path in left + in_use:
+        path.write_bytes(b"x")
+    for path in (*left, kept):
+        os.utime(path, (0, 0))
+
+    async def start() -> None:
+        app = make_app(settings)
+        async with app.router.lifespan_context(app):
+            pass
+
+    anyio.run(start)
+    assert [path.exists() for path in (*left, *in_use, kept)] == [False, False, True, True, True]

@@ -3,11 +3,14 @@
 import hashlib
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 CHUNK = 1 << 20
+HALF_WRITTEN = ".*"
+STALE_SECONDS = 3600.0  # whatever is younger may be somebody's who is still at work
 
 
 class Staged:
@@ -54,6 +57,14 @@ def path(folder: Path, sha256: str) -> Path:
     if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
         raise ValueError("not a SHA-256 in hexadecimal")
     return folder / sha256[:2] / sha256
+
+
+def purge(folder: Path, pattern: str = HALF_WRITTEN) -> None:
+    """Delete what a process left in a folder when it died, half-written bytes or others by their names."""
+    for path in folder.glob(pattern):
+        with suppress(FileNotFoundError):
+            if path.is_file() and time.time() - path.stat().st_mtime > STALE_SECONDS:
+                path.unlink()
 
 
 def synchronise(folder: Path) -> None:
