@@ -7,16 +7,18 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from grading.store.blobs import synchronise
+
+LEAST_SECRET = 16  # letters; fewer could be guessed from hidden cases that somebody saw
 
 
 class Settings(BaseSettings):
     """The deployment's settings. Everything has a default that works on one machine without any service."""
 
-    model_config = SettingsConfigDict(env_prefix="ROOFLAB_", frozen=False)
+    model_config = SettingsConfigDict(env_prefix="ROOFLAB_", frozen=False, hide_input_in_errors=True)
 
     data: Path = Field(default=Path("data"), description="folder of the database, the bytes handed in and the secret")
     database_url: str = Field(default="", description="SQLAlchemy URL; empty: SQLite in the data folder")
@@ -39,6 +41,13 @@ class Settings(BaseSettings):
         default="127.0.0.1",
         description="addresses and networks, with commas: what these send is from where their X-Forwarded-For says",
     )
+
+    @field_validator("secret")
+    @classmethod
+    def _long_enough(cls, secret: str) -> str:
+        if secret and len(secret) < LEAST_SECRET:
+            raise ValueError(f"a secret has at least {LEAST_SECRET} letters: take those of `openssl rand -hex 32`")
+        return secret
 
     @property
     def database(self) -> str:

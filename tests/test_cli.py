@@ -7,7 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -63,6 +65,34 @@ def test_a_setting_that_is_wrong_is_named(tmp_path: Path) -> None:
     done = rooflab(tmp_path, "db", "migrate", ROOFLAB_MAX_ATTEMPTS="many")
     assert done.returncode == 1
     assert "ROOFLAB_MAX_ATTEMPTS" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_secret_that_could_be_guessed_is_refused_in_one_line_that_does_not_repeat_it(tmp_path: Path) -> None:
+    done = rooflab(tmp_path, "db", "migrate", ROOFLAB_SECRET="hunter2")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "ROOFLAB_SECRET" in done.stderr and "16" in done.stderr and "hunter2" not in done.stderr
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_server_on_this_machine_is_reached_past_any_proxy(tmp_path: Path, host: str) -> None:
+    with HTTPServer(("127.0.0.1", 0), Unauthorised) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://{host}:{server.server_port}"
+        proxied = {"http_proxy": "http://127.0.0.1:1", "no_proxy": "", "NO_PROXY": ""}
+        done = rooflab(tmp_path, "status", "--server", url, "--token", "x", **proxied)
+        server.shutdown()
+    assert done.returncode == 5, done.stderr
+
+
+class Unauthorised(BaseHTTPRequestHandler):
+    """Lets nobody in."""
+
+    def do_GET(self) -> None:
+        self.send_response(401)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None: ...
 
 
 def test_a_server_that_cannot_be_reached_has_its_own_exit_code(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ for number in range(int(sys.argv[2])):
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
     """A deployment without a database, on each of the two brokers."""
     url = "" if request.param == "files" else request.getfixturevalue("redis_url")
-    made = Settings(data=tmp_path, broker_url=url, secret="for tests")
+    made = Settings(data=tmp_path, broker_url=url, secret="not a secret, but for tests")
     app = queue.connect(made.broker, made.data)
     drained(app)
     yield made

@@ -157,7 +157,7 @@ def deployment(database_url: str, broker: str, tmp_path: Path) -> Iterator[Deplo
         data=data,
         database_url=database_url,
         broker_url=broker,
-        secret="for tests",
+        secret="not a secret, but for tests",
         lease_seconds=LEASE,
         sweep_seconds=0.25,
         max_attempts=2,
