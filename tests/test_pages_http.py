@@ -17,7 +17,7 @@ from pages_site import HOSTILE, Site, csrf, current_grading_state, serving, usua
 
 from api.app import make_app
 from grading.answers.reading import MAX_PASTED
-from grading.store import people
+from grading.store import gradings, people, tokens
 from grading.store.session import transaction
 from grading.store.tables import Member, Role
 from grading.verdict import State
@@ -545,3 +545,33 @@ def test_a_fault_inside_a_page_is_a_page_that_tells_nothing_of_it(site: Site) ->
 
 def test_a_prompts_raw_html_stays_text(site: Site) -> None:
     assert "&lt;b id=raw&gt;" in site.client("ada").get("/labs/lab1").text
+
+
+def test_staff_read_who_changed_a_grade_when_from_what_to_what_and_why(site: Site) -> None:
+    with transaction(site.settings.database) as session:
+        cleo = people.add_user(session, login="cleo", name="Cleo New", now=datetime.now(UTC)).id
+        people.enroll(session, course_id="gpu", user_id=cleo, role=Role.STUDENT, now=datetime.now(UTC))
+        scopes = tokens.PERSONAL_SCOPES
+        _, site.secrets["cleo"] = tokens.issue(
+            session, tokens.Purpose.PERSONAL, now=datetime.now(UTC), scopes=scopes, user_id=cleo, name="first"
+        )
+    empty = "nothing of this student is graded in this lab"
+    assert empty in site.client("tam").get("/staff/labs/lab1/students/cleo").text
+    submission = site.graded("cleo")
+    with transaction(site.settings.database) as session:
+        why = "regrade: <b>1.4</b> was judged wrongly"
+        gradings.add(session, submission, why=why, by_user_id=site.users["tam"], now=datetime.now(UTC))
+    right = usual()
+    right[1] = right[1].model_copy(update={"state": State.PASSED, "points": Decimal(5)})
+    site.finish(site.claim(submission), right)
+    staff = site.client("tam")
+    for address in (f"/submissions/{submission}", "/staff/labs/lab1/students/cleo"):
+        rows = staff.get(address).text.partition('<ol class="changes">')[2].partition("</ol>")[0].split("</li>")
+        newest, first = (words(row) for row in rows[:2])
+        when = r"\w+ \d+ \w+ \d+, \d\d:\d\d \(America/Los_Angeles, \w+\)"
+        assert re.fullmatch(f"8 → 10 points by Tam Tutor · {when} {re.escape(why)}", newest)
+        assert re.fullmatch(f"none → 8 points by Rooflab · {when} handed in", first)
+    own = site.client("cleo")
+    for address in (f"/submissions/{submission}", "/labs/lab1/history", "/labs/lab1"):
+        shown = own.get(address).text
+        assert "changes of the grade" not in shown and "judged wrongly" not in shown and "Tam" not in shown

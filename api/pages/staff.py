@@ -8,6 +8,7 @@ from fastapi.responses import RedirectResponse
 
 from api.auth import LabId, Login, Person, check_csrf, current_person, enter_lab, enter_place, settings_of
 from api.pages.boards import Filter, board
+from api.pages.changes import changes_shown
 from api.pages.labs import handed_in
 from api.pages.rendering import page
 from api.pages.times import when
@@ -57,12 +58,13 @@ def scoreboard(
 
 @router.get("/labs/{lab}/students/{login:path}")
 def student(request: Request, lab: LabId, login: Login, person: Who) -> Response:
-    """All that somebody handed in to a lab, and which one counts."""
+    """All that somebody handed in to a lab, which one counts, and how the grade came about."""
     entered = enter_lab(request, person, lab, Role.TA, Scope.STAFF)
     with reading(settings_of(request).database) as session:
         place = enter_place(session, entered, login)
         shown = handed_in(session, entered.lab, place.user_id, mine=False)
-    return page(request, "student.html", student=place, **shown)
+        changes = changes_shown(session, entered.lab, place.user_id, datetime.now(UTC))
+    return page(request, "student.html", student=place, changes=changes, **shown)
 
 
 @router.post("/labs/{lab}/retry")

@@ -17,6 +17,7 @@ from api.auth import (
     require_staff,
     settings_of,
 )
+from api.pages.changes import changes_shown
 from api.pages.login import local
 from api.pages.rendering import page
 from api.pages.times import When, when
@@ -108,6 +109,7 @@ def _shown(request: Request, at: AtSubmission) -> dict[str, Any]:
         verdicts = gradings.verdicts(session, grading.id) if done else []
         owner = people.user(session, at.submission.user_id)
         course = courses.course(session, at.course_id)
+        changes = changes_shown(session, at.lab, at.submission.user_id, datetime.now(UTC)) if at.staff else None
         asked_by = people.user(session, grading.by_user_id) if at.staff and grading.by_user_id else None
     view = None
     if done:
@@ -119,6 +121,7 @@ def _shown(request: Request, at: AtSubmission) -> dict[str, Any]:
         "progress": _progress(grading, position, outline) if waits else None,
         "feedback": view,
         "staff": at.staff,
+        "changes": changes,
         "fault": grading.fault or "",
         "again": f"{grading.why}, asked for by {asked_by.name}" if asked_by else "",
     }

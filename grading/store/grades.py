@@ -89,6 +89,18 @@ def of_student(session: Session, lab_id: str, user_id: int) -> Grade | None:
     return session.get(Grade, (lab_id, user_id))
 
 
+def changes(session: Session, lab_id: str, user_id: int, limit: int) -> list[tuple[GradeChange, str | None]]:
+    """The newest changes of a student's grade, each with the name of who made it; none where Rooflab itself did."""
+    rows = session.execute(
+        select(GradeChange, User.name)
+        .outerjoin(User, User.id == GradeChange.by_user_id)
+        .where(GradeChange.lab_id == lab_id, GradeChange.user_id == user_id)
+        .order_by(GradeChange.id.desc())
+        .limit(limit)
+    )
+    return [(change, name) for change, name in rows]
+
+
 def scoreboard(session: Session, lab_id: str) -> list[Row]:
     """Every active student of the lab's course, with or without a grade, by name."""
     newest = (
