@@ -84,6 +84,45 @@ def test_a_server_on_this_machine_is_reached_past_any_proxy(tmp_path: Path, host
     assert done.returncode == 5, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("server", "token", "code", "says"),
+    [
+        ("http://127.0.0.1:1", "", 5, "No token"),
+        ("http://127.0.0.1:1", "rooflab_pat_…", 5, "no token"),
+        ("127.0.0.1:8000", "x", 4, "http://"),
+        ("http://127.0.0.1:1", "x", 4, "Nothing answers"),
+    ],
+)
+def test_what_is_wrong_with_token_or_address_is_told_in_one_line(
+    tmp_path: Path, server: str, token: str, code: int, says: str
+) -> None:
+    done = rooflab(tmp_path, "status", "--server", server, ROOFLAB_TOKEN=token)
+    assert (done.returncode, done.stderr.count("\n")) == (code, 1)
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "says"),
+    [
+        (("roster", "list", "gpu"), {"ROOFLAB_DATABASE_URL": "garbage"}, "ROOFLAB_DATABASE_URL"),
+        (("db", "migrate"), {"ROOFLAB_DATA": "/proc/nowhere"}, "/proc/nowhere"),
+        (("serve", "--host", "host.invalid"), {}, "--host"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_told_in_one_line(
+    tmp_path: Path, words: tuple[str, ...], environment: dict[str, str], says: str
+) -> None:
+    done = rooflab(tmp_path, *words, **environment)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert says in done.stderr
+
+
+def test_a_course_that_there_is_not_is_no_empty_course(course: Path) -> None:
+    for words in (("roster", "list", "none"), ("token", "handout", "none")):
+        done = rooflab(course, *words)
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", "There is no course none.\n")
+
+
 class Unauthorised(BaseHTTPRequestHandler):
     """Lets nobody in."""
 
@@ -129,7 +168,8 @@ def test_a_roster_with_a_bad_row_or_a_row_of_staff_says_so(course: Path, tmp_pat
 def test_each_student_gets_a_first_token_once_and_staff_are_added_by_name(course: Path) -> None:
     handed = list(csv.DictReader(rooflab(course, "token", "handout", "gpu").stdout.splitlines()))
     assert [(row["login"], row["token"][:12]) for row in handed] == [("ann", "rooflab_pat_"), ("bob", "rooflab_pat_")]
-    assert list(csv.DictReader(rooflab(course, "token", "handout", "gpu").stdout.splitlines())) == []
+    again = rooflab(course, "token", "handout", "gpu")
+    assert list(csv.DictReader(again.stdout.splitlines())) == [] and "a token already" in again.stderr
     assert rooflab(course, "roster", "add", "gpu", "tia", "--role", "ta").returncode == 0
     listed = json.loads(rooflab(course, "roster", "list", "gpu", "--json").stdout)
     assert {one["login"]: one["role"] for one in listed}["tia"] == "ta"

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 
 import typer
 from pydantic import ValidationError
-from sqlalchemy.exc import OperationalError, ProgrammingError
+from sqlalchemy.exc import ArgumentError, OperationalError, ProgrammingError
 
 from api.cli import administration, client
 from api.cli.serve import serve
@@ -49,6 +49,10 @@ def main() -> None:
             f"The database cannot be used ({cause}): ROOFLAB_DATA or ROOFLAB_DATABASE_URL says where it is, "
             "`rooflab db migrate` makes its tables."
         )
+    except ArgumentError:
+        sys.exit("ROOFLAB_DATABASE_URL is no database's address: one is postgresql+psycopg://user:password@host/name.")
+    except OSError as error:
+        sys.exit(f"{error.filename or 'The system'}: {error.strerror or error}.")
     except ValidationError as error:
         if error.title != "Settings":
             raise

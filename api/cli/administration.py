@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from sqlalchemy.orm import Session
 
 from grading import classlist, outline
 from grading.export.sheets import sheet
@@ -63,7 +64,9 @@ def make_lab(
     lab: Annotated[str, typer.Argument(help="Short name in addresses, unique over all courses.")],
     title: Annotated[str, typer.Argument()],
     pack: Annotated[str, typer.Option(help="The pack it asks.")] = "lab1",
-    due: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%dT%H:%M"], help="Due time, UTC.")] = None,
+    due: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%dT%H:%M"], help="Due time in UTC, such as 2027-01-31T22:59.")
+    ] = None,
     release: Annotated[bool, typer.Option("--release", help="Let grades leave for the LMS as they come.")] = False,
 ) -> None:
     """Make a lab in a course."""
@@ -93,6 +96,7 @@ def make_lab(
 def list_roster(course: str, as_json: Json = False) -> None:
     """Everybody in a course."""
     with reading(Settings().database) as session:
+        _course(session, course)
         found = people.places(session, course)
     rows = [
         {
@@ -131,8 +135,7 @@ def apply_roster(
     """Show what a class list would change, and with --yes change it. Dropped students keep their work."""
     database, raw = Settings().database, file.read_bytes()
     with reading(database) as session:
-        if courses.course(session, course) is None:
-            raise _failed(f"There is no course {course}.")
+        _course(session, course)
     try:
         seen = classlist.preview(database, course, raw)
         for problem in seen.problems:
@@ -170,8 +173,7 @@ def add_member(
     """Give one person a place in a course: staff, whom a class list never touches."""
     now = datetime.now(UTC)
     with transaction(Settings().database) as session:
-        if courses.course(session, course) is None:
-            raise _failed(f"There is no course {course}.")
+        _course(session, course)
         person = people.user_by_login(session, login) or people.add_user(
             session, login=login, name=name or login, now=now
         )
@@ -185,6 +187,7 @@ def hand_out(course: str, days: Annotated[int, typer.Option(min=1, max=3660)] = 
     now = datetime.now(UTC)
     rows = []
     with transaction(Settings().database) as session:
+        _course(session, course)
         for place in people.places(session, course):
             if place.role is not Role.STUDENT or not place.active or tokens.of_user(session, place.user_id):
                 continue
@@ -198,6 +201,8 @@ def hand_out(course: str, days: Annotated[int, typer.Option(min=1, max=3660)] = 
                 lifetime=timedelta(days=days),
             )
             rows.append((place.name, place.login, place.email, secret))
+    if not rows:
+        err.print("Every active student has a token already; `rooflab token create LOGIN` makes another.")
     typer.echo(sheet(("name", "login", "email", "token"), rows), nl=False)
 
 
@@ -259,6 +264,11 @@ def revoke_token(number: Annotated[int, typer.Argument(help="The id that `token 
 def _address(name: str) -> None:
     if not re.fullmatch(courses.ID, name):
         raise _failed(f"{name!r} cannot stand in an address: only letters, digits, . _ and -, 64 at most.", code=2)
+
+
+def _course(session: Session, course: str) -> None:
+    if courses.course(session, course) is None:
+        raise _failed(f"There is no course {course}.")
 
 
 def _person(found: User | None, login: str) -> User:

@@ -1,6 +1,7 @@
 """`rooflab submit` and `rooflab status`: a student's commands, over HTTP."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,7 +55,7 @@ def submit(
 
 
 def status(
-    submission: Annotated[str, typer.Argument(help="One submission; without it, your latest in each lab.")] = "",
+    submission: Annotated[str, typer.Argument(help="One submission; without it, all of yours.")] = "",
     server: Url = LOCAL,
     token: Secret = "",
     as_json: Json = False,
@@ -80,9 +81,9 @@ def status(
                 plain(lab),
                 str(row["number"]),
                 row["id"],
-                row["received_at"],
+                f"{datetime.fromisoformat(row['received_at']):%Y-%m-%d %H:%M} UTC",
                 row["state"],
-                str(row.get("points") or ""),
+                "" if row["points"] is None else f"{row['points']} of {row['out_of']}",
             )
     out.print(table if table.row_count else "Nothing handed in yet: rooflab submit FILE")
 

@@ -41,7 +41,8 @@ def serve(
     """Start the API, the pages and a worker; Ctrl-C stops them all."""
     settings = _settings(data)
     listener = _listen(host, port)
-    url = f"http://{host}:{listener.getsockname()[1]}"
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # where one can go, not where all may come from
+    url = f"http://{shown}:{listener.getsockname()[1]}"
     if settings.database_url == "" or with_worker:
         migrate.upgrade(settings.database)
     show_demo = with_worker if demo is None else demo
@@ -52,6 +53,7 @@ def serve(
     try:
         code = _run(settings, listener, url, made, once, as_json, worker)
     finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # somebody who presses Ctrl-C twice wants no other end than this
         if worker is not None:
             _stop(worker)
     raise typer.Exit(code)
@@ -79,6 +81,8 @@ def _listen(host: str, port: int) -> socket.socket:
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+    except socket.gaierror:
+        raise _stopped(f"There is no address {host} to listen on: choose another with --host.") from None
     except OSError as error:
         raise _stopped(
             f"Cannot listen on {host} port {port} ({error.strerror}): "

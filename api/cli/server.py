@@ -1,6 +1,7 @@
 """The service as the command line sees it: one connection, and errors as sentences with an exit code."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
@@ -20,6 +21,12 @@ class Server:
     """An HTTP connection to a Rooflab service. Every failure ends the command with one line that says what to do."""
 
     def __init__(self, url: str, token: str) -> None:
+        if not url.startswith(("http://", "https://")):
+            _stop(f"{url!r} is no address: it begins with http:// or https://.", UNREACHABLE)
+        if not token:
+            _stop(f"No token: give one with --token or ROOFLAB_TOKEN. You make it on {url}/account.", NOT_AUTHORISED)
+        if not re.fullmatch(r"[!-~]+", token):
+            _stop("This is no token: it has characters that none has. Copy it again, whole.", NOT_AUTHORISED)
         self._http = httpx.Client(
             base_url=url.rstrip("/") + "/api/v1",
             headers={"Authorization": f"Bearer {token}"},
@@ -71,12 +78,10 @@ def _is_here(url: str) -> bool:
 def _reaching(url: str) -> Iterator[None]:
     try:
         yield
+    except httpx.ConnectError:
+        _stop(f"Nothing answers at {url}: is the service running there? --server or ROOFLAB_SERVER says where.")
     except (httpx.TransportError, httpx.InvalidURL) as error:
-        err.print(
-            f"{url} cannot be reached ({type(error).__name__}): check --server or ROOFLAB_SERVER.",
-            markup=False,
-        )
-        raise typer.Exit(UNREACHABLE) from None
+        _stop(f"{url} cannot be reached ({type(error).__name__}): check --server or ROOFLAB_SERVER.")
 
 
 def _fail(answer: httpx.Response) -> NoReturn:
@@ -86,7 +91,10 @@ def _fail(answer: httpx.Response) -> NoReturn:
     except ValueError:
         reason = ""
     if answer.status_code == 401:
-        err.print(f"Not authorised. {reason} Give a token with --token or ROOFLAB_TOKEN.", markup=False)
-        raise typer.Exit(NOT_AUTHORISED)
-    err.print(reason or f"The service answered {answer.status_code}.", markup=False)
-    raise typer.Exit(REFUSED if answer.status_code < 500 else 1)
+        _stop(f"Not authorised. {reason} Give a token with --token or ROOFLAB_TOKEN.", NOT_AUTHORISED)
+    _stop(reason or f"The service answered {answer.status_code}.", REFUSED if answer.status_code < 500 else 1)
+
+
+def _stop(message: str, code: int = UNREACHABLE) -> NoReturn:
+    err.print(message, markup=False, soft_wrap=True)
+    raise typer.Exit(code) from None
