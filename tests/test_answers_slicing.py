@@ -175,6 +175,59 @@ def test_a_magic_inside_a_function_becomes_a_comment() -> None:
     assert run(answer)(5) == "%not magic"
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "    def f(x):\n        return x + 1",
+        "\n  \n\tk = 1\n\tdef f(x):\n\t\treturn x + k\n",
+        "    %matplotlib inline\n    def f(x):\n        return x + 1",
+        '    def f(x):\n        """Adds\none."""\n        return x + 1',
+        "    def f(x):\n        return x + 1\n    def g(:\n",
+    ],
+)
+def test_a_cell_that_is_indented_as_a_whole_is_taken_with_a_note(source: str) -> None:
+    answer = answer_in("import math", source)
+    assert run(answer)(1) == 2
+    assert answer.notes == ("Cell 2 is indented as a whole, and was read without that indent.",)
+
+
+def test_a_fault_in_an_indented_cell_is_placed_where_it_stands() -> None:
+    assert "cell 1, line 2, column 16: " in answer_in("    def f(x):\n        return )").reason
+    assert "cell 1, line 2, column 10: " in answer_in("def f(x):\n  return )").reason
+
+
+@pytest.mark.parametrize("magic", ["%%time", "%%capture", "%%capture out --no-stderr\n%%time", "\n%%timeit -n 3"])
+def test_the_code_under_a_magic_that_runs_python_is_taken(magic: str) -> None:
+    answer = answer_in(f"{magic}\ndef f(x):\n    return x + 1")
+    assert run(answer)(1) == 2
+    assert answer.notes == ()
+
+
+@pytest.mark.parametrize("magic", ["writefile lab.py", "bash", "cython", "javascript", "script python"])
+def test_a_cell_under_another_magic_is_skipped_and_the_student_is_told(magic: str) -> None:
+    cell = f"%%{magic}\ndef f(x):\n    return 3"
+    name = magic.partition(" ")[0]
+    assert answer_in(cell).reason == (
+        f"`f` stands in cell 1, which begins with `%%{name}` and so is not run as Python: take that line out."
+    )
+    answer = answer_in("def f(x):\n    return 1", cell)
+    assert run(answer)(0) == 1
+    assert answer.notes == (f"Another definition in cell 2 does not count: the cell begins with %%{name}.",)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "### BEGIN HIDDEN TESTS\nassert True\ndef f(x):\n    return 1",
+        "### BEGIN HIDDEN TESTS\ndef f(x):\n    return 1\n### BEGIN HIDDEN TESTS\nf = 3\n### END HIDDEN TESTS",
+        "### END HIDDEN TESTS\ndef f(x):\n    return 1",
+        "### BEGIN HIDDEN TESTS\ndef f(x):\n    return 2\n### END HIDDEN TESTS\ndef f(x):\n    return 1",
+    ],
+)
+def test_a_mark_of_hidden_tests_without_its_other_one_swallows_no_answer(source: str) -> None:
+    assert run(answer_in(source))(0) == 1
+
+
 def test_the_last_of_several_definitions_counts_and_the_student_is_told() -> None:
     answer = answer_in("def f(x): return 1", "def f(x): return 2", "def f(x): return 3")
     assert run(answer)(0) == 3
@@ -315,7 +368,7 @@ def test_code_that_cannot_be_compiled_is_told(source: str, words: str) -> None:
         ("class Lab:\n    def gemm(self, x): return 1", "gemm", "inside another definition"),
         ("# def gemm(A, B):\n#     return 1", "gemm", "commented out"),
         ("from utils import gemm", "gemm", "imported from `utils`"),
-        ("%%writefile lab.py\ndef gemm(A, B): return 1", "gemm", "begins with %%writefile"),
+        ("%%writefile lab.py\ndef gemm(A, B): return 1", "gemm", "begins with `%%writefile`"),
         ("x = 1", "gemm", "no function named `gemm` was found in the one code cell"),
     ],
 )

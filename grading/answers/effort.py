@@ -3,8 +3,8 @@
 An honest document stays far below; one made to be slow meets the end of it before it meets the limit on time.
 """
 
-MAX_STEPS = 2_000_000  # of looking up where names lead, for all questions together
-MAX_REPAIRED = 2_000_000  # characters parsed again and again to save the good parts of broken cells
+MAX_STEPS = 1_000_000  # of looking up where names lead, for all questions together
+MAX_REPAIRED = 500_000  # characters parsed again and again to save the good parts of broken cells
 
 
 class TooLarge(Exception):

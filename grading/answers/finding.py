@@ -19,8 +19,8 @@ from grading.answers.statements import Definition, Fault, Statement, leaves, par
 MAX_NAMES = 20
 MAX_NODES = 20_000  # of the syntax tree of one answer's code, as often as they are compiled
 MAX_COMPARED = 10_000  # characters of an earlier definition that is compared with the last one
-MAX_PROSE = 100_000  # characters of a Markdown cell that may be code by a slip
-MAX_PROSE_CELLS = 20
+MAX_PROSE = 50_000  # characters of a Markdown cell that may be code by a slip
+MAX_PROSE_CELLS = 8
 _RESULTS = {"abs", "float", "int", "len", "max", "min", "pow", "print", "round", "sum"}
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]*+\1[ \t]*+$|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -40,12 +40,15 @@ class Code:
         self._stubs: dict[str, list[Statement]] = {}
         self._stub_trees = {one.entry: [_tree(stub) for stub in one.stubs] for one in self._wanted.values()}
         self._statements: list[Statement] = []
+        self._indented: set[int] = set()  # the numbers of cells
         self._prose: dict[int, list[Statement]] = {}
         for cell in cells:
             if cell.kind == "code":
                 parsed = parse(cell, self._effort)
                 self._faults += parsed.faults
                 self._statements += parsed.statements
+                if parsed.indented:
+                    self._indented.add(cell.number)
         self._program = self._made(self._statements)
 
     def answer(self, wanted: Wanted) -> Answer:
@@ -86,7 +89,12 @@ class Code:
         where = self._where(last)
         if problem := _compiles(sliced.source):
             return _not_found(wanted, f"Syntax error in {where}: {problem}")
-        notes = [*self._broken_later(wanted, last), *_several(binders, sliced), *self._about_missing(program, sliced)]
+        notes = [
+            *self._read_otherwise(last),
+            *self._broken_later(wanted, last),
+            *_several(binders, sliced),
+            *self._about_missing(program, sliced),
+        ]
         return Answer(
             question=wanted.question,
             found=True,
@@ -96,6 +104,12 @@ class Code:
             notes=tuple(notes),
             missing=sliced.missing[:MAX_NAMES],
         )
+
+    def _read_otherwise(self, last: Statement) -> list[str]:
+        if last.cell.number not in self._indented:
+            return []
+        label = self._label(last.cell)
+        return [f"{label[0].upper()}{label[1:]} is indented as a whole, and was read without that indent."]
 
     def _in_prose(self, wanted: Wanted) -> Answer | None:
         """An answer that sits in a Markdown or raw cell, as happens when a cell's type is changed by a slip."""
@@ -130,6 +144,13 @@ class Code:
     def _nothing(self, wanted: Wanted) -> Answer:
         entry = wanted.entry
         if fault := self._fault(entry):
+            if fault.magic:
+                label = self._label(fault.cell)
+                return _not_found(
+                    wanted,
+                    f"`{entry}` stands in {label}, which begins with `%%{fault.magic}` and so is not run as Python: "
+                    "take that line out.",
+                )
             if _bare(fault.text) in {_bare(stub) for stub in wanted.stubs}:
                 return _not_found(wanted, f"Not answered: the template's own text of `{entry}` is still there.")
             return _not_found(wanted, f"Syntax error in {self._place(fault)}: {fault.message}.")
@@ -184,6 +205,8 @@ class Code:
         fault = self._fault(wanted.entry, after=last.cell.number - 1)
         if fault is None or (fault.cell is last.cell and fault.line < last.node.lineno):
             return []
+        if fault.magic:
+            return [f"Another definition in {self._label(fault.cell)} does not count: {fault.message}."]
         return [f"Another definition in {self._place(fault)} has a syntax error and does not count: {fault.message}."]
 
     def _about_missing(self, program: Program, sliced: Slice) -> list[str]:

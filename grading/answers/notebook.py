@@ -17,7 +17,7 @@ from grading.answers.model import Refused
 MAX_DEPTH = 100
 MAX_MARKS = 4_000_000  # brackets and strings: a bound on objects, hence on memory
 MAX_CELLS = 5000
-MAX_SOURCE = 1_000_000  # characters of code in one file
+MAX_SOURCE = 500_000  # characters of code in one file
 MAX_PROSE = 20_000_000  # characters of Markdown: pictures pasted into it count
 
 CellKind = Literal["code", "markdown", "raw"]

@@ -1,7 +1,8 @@
 """One code cell's text as top-level statements, each with the names that it binds; what cannot be parsed as faults.
 
 A cell is parsed as Python; failing that, with notebook magics turned into comments; failing that, in pieces, so that a
-slip in one line costs only the definition that it stands in. Text is never rewritten except for such lines.
+slip in one line costs only the definition that it stands in. Text is never rewritten except for such lines, and for a
+cell that is indented as a whole, which a notebook runs without that indent.
 """
 
 import ast
@@ -9,7 +10,7 @@ import re
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from grading.answers.decoding import printable
 from grading.answers.effort import Effort
@@ -26,13 +27,17 @@ Order = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A syntax error, placed by line and column of its cell, and the text that it spoils."""
+    """A syntax error, placed by line and column of its cell, and the text that it spoils.
+
+    `magic` is the cell magic that makes the whole cell something else than Python.
+    """
 
     cell: Cell
     line: int
     column: int
     message: str
     text: str
+    magic: str = ""
 
 
 @dataclass(eq=False, slots=True)
@@ -68,13 +73,15 @@ class Parsed:
 
     statements: list[Statement] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    indented: bool = False  # the cell as a whole; it was read without
 
 
 COMPOUND = (ast.If, ast.Try, ast.TryStar, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor, ast.While, ast.Match)
 MUTATORS = {"append", "extend", "insert", "update", "setdefault", "add"}
 
+_INDENT = re.compile(r"(?:[ \t]*+\n)*+([ \t]++)")
 _HIDDEN = re.compile(r"[ \t]*+#++[ \t]*+(BEGIN|END) HIDDEN TESTS")
-_PYTHON_CELL_MAGICS = {"time", "timeit", "capture", "prun", "python", "python3", "py"}
+_PYTHON_CELL_MAGICS = {"time", "timeit", "capture", "prun", "memit", "debug", "python", "python3", "py"}
 _MAGIC = re.compile(
     r"^[ \t]*+(?:[%!?]|[\w.]++\?{1,2}[ \t]*+$|[\w., \t]++=[ \t]*+[%!](?!=)"
     r"|(?:pip|pip3|conda|apt|apt-get|wget|cd|ls|pwd|mkdir)[ \t]+[-\w./~])"
@@ -94,13 +101,19 @@ def parse(cell: Cell, effort: Effort) -> Parsed:
 
     magic = re.match(r"\s*%%(\w+)", source)
     if magic and magic[1] not in _PYTHON_CELL_MAGICS:
-        return Parsed(faults=[Fault(cell, 1, 1, f"the cell is not Python: it begins with %%{magic[1]}", source)])
-    lines = source.split("\n")
+        name = printable(magic[1], 60)
+        return Parsed(faults=[Fault(cell, 1, 1, f"the cell begins with %%{name}", source, magic=name)])
     found = Parsed()
+    lines = source.split("\n")
     nodes: list[ast.stmt] | Fault = _attempt(cell, source, 1)
+    indent = _INDENT.match(source)
     if isinstance(nodes, Fault):
+        if indent:
+            lines, found.indented = [line.removeprefix(indent[1]) for line in lines], True
         lines = _without_magics(lines)
-        nodes = _attempt(cell, "\n".join(lines), 1)
+        text = "\n".join(lines)
+        if text != source:
+            nodes = _attempt(cell, text, 1)
     if isinstance(nodes, Fault):
         nodes = list(_pieces(cell, lines, nodes, found.faults, effort))
     encoded = [line.encode(errors="replace") for line in lines]
@@ -108,7 +121,8 @@ def parse(cell: Cell, effort: Effort) -> Parsed:
     for position, node in enumerate(nodes):
         if not is_hidden(node.lineno):
             found.statements.extend(_statements(cell, position, node, encoded, walrus))
-    found.faults = [fault for fault in found.faults if not is_hidden(fault.line)]
+    moved = len(indent[1]) if indent and found.indented else 0
+    found.faults = [replace(one, column=one.column + moved) for one in found.faults if not is_hidden(one.line)]
     return found
 
 
@@ -197,20 +211,17 @@ def _root(node: ast.expr) -> str | None:
 
 
 def _hidden_lines(source: str) -> list[tuple[int, int]]:
-    """The line ranges of hidden tests. They may have been edited: without an end, they go on to the cell's end."""
+    """The line ranges of hidden tests. They may have been edited: a beginning without its end hides nothing."""
     if "HIDDEN TESTS" not in source:
         return []
     ranges, begin = [], 0
-    lines = source.split("\n")
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(source.split("\n"), start=1):
         match = _HIDDEN.match(line)
         if match and match[1] == "BEGIN":
-            begin = begin or number
+            begin = number
         elif match and begin:
             ranges.append((begin, number))
             begin = 0
-    if begin:
-        ranges.append((begin, len(lines)))
     return ranges
 
 
