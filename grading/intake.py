@@ -23,7 +23,7 @@ from grading import queue, shelf
 from grading.answers.model import Answers
 from grading.answers.reading import read_apart, read_pasted_apart
 from grading.outline import Outline
-from grading.policy import Policy, is_late
+from grading.policy import Policy
 from grading.settings import Settings
 from grading.store import blobs, gradings, submissions
 from grading.store.session import hold_person, reading, transaction
@@ -154,7 +154,7 @@ def _take(
     chosen = queue.queue_for(outline)
     with blobs.staged(settings.data / "blobs", path) as copy, transaction(settings.database) as session:
         hold_person(session, user_id)
-        lab = _open_lab(session, lab_id, user_id, now)
+        _open_lab(session, lab_id, user_id, now)
         submission = submissions.record(
             session,
             lab_id=lab_id,
@@ -164,7 +164,6 @@ def _take(
             size=copy.size,
             answers=answers,
             received_at=now,
-            late=is_late(now, lab.due_at),
             queue=chosen,
         )
         grading_id = gradings.current(session, submission.id).id

@@ -79,8 +79,8 @@ def test_a_refused_file_leaves_nothing(settings: Settings, tmp_path: Path) -> No
 
 def test_a_disk_that_fills_up_leaves_nothing(settings: Settings, tmp_path: Path) -> None:
     (student,) = open_course(settings.database)
-    path = given(tmp_path, SOURCE + b"# padding\n" * 90_000)
-    with full_disk(500_000), pytest.raises(OSError, match="File too large"):
+    path = given(tmp_path, SOURCE + b"# padding\n" * 40_000)
+    with full_disk(200_000), pytest.raises(OSError, match="File too large"):
         receive(settings, student, path)
     assert nothing_is_stored(settings)
 

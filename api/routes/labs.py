@@ -52,7 +52,7 @@ def change(
         held, now = courses.hold(session, here.lab), datetime.now(UTC)
         lab = session.get_one(Lab, here.lab.id)
         if "due_at" in given:
-            courses.set_due(session, lab, wanted.due_at)
+            lab.due_at = wanted.due_at
         if wanted.policy is not None:
             lab.policy = {**lab.policy, **wanted.policy.model_dump(mode="json", exclude_unset=True)}
         if "due_at" in given or wanted.policy is not None:

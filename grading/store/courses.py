@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import false, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from grading.store import grades, tokens
@@ -89,16 +89,6 @@ def labs_for(session: Session, user_id: int) -> list[tuple[Lab, Role]]:
 def labs_of(session: Session, course_id: str) -> list[Lab]:
     """A course's labs, by id."""
     return list(session.scalars(select(Lab).where(Lab.course_id == course_id).order_by(Lab.id)))
-
-
-def set_due(session: Session, lab: Lab, due_at: datetime | None) -> None:
-    """Move a lab's due time; what was handed in is late or not by the new one. `recount` brings the grades along."""
-    lab.due_at = due_at
-    late = Submission.received_at > due_at if due_at is not None else false()
-    session.execute(
-        update(Submission).where(Submission.lab_id == lab.id).values(late=late),
-        execution_options={"synchronize_session": False},
-    )
 
 
 def hold(session: Session, lab: Lab) -> Sequence[int]:

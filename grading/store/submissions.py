@@ -22,7 +22,6 @@ def record(
     size: int,
     answers: Answers,
     received_at: datetime,
-    late: bool = False,
     queue: str = "cpu",
 ) -> Submission:
     """Add a submission under the student's next number, with a queued grading."""
@@ -40,7 +39,6 @@ def record(
         size=size,
         answers=answers.model_dump(mode="json"),
         received_at=received_at,
-        late=late,
     )
     session.add(submission)
     session.flush()

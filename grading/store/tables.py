@@ -9,8 +9,21 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, DateTime, Dialect, ForeignKey, Index, MetaData, String, UniqueConstraint, text
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy import (
+    JSON,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    MetaData,
+    String,
+    UniqueConstraint,
+    false,
+    func,
+    select,
+    text,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, column_property, mapped_column
 from sqlalchemy.types import TypeDecorator
 
 
@@ -153,7 +166,12 @@ class Submission(Base):
     size: Mapped[int]
     answers: Mapped[dict[str, Any]]  # grading.answers.model.Answers: the one reading of the bytes
     received_at: Mapped[datetime] = mapped_column(index=True)
-    late: Mapped[bool] = mapped_column(default=False)
+    late: Mapped[bool] = column_property(  # by the due time as it is now; `grading.policy.is_late` says the same
+        select(func.coalesce(Lab.due_at < received_at, false()))
+        .where(Lab.id == lab_id)
+        .correlate_except(Lab)
+        .scalar_subquery()
+    )
 
 
 class GradingState(StrEnum):

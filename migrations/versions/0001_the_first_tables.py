@@ -95,7 +95,6 @@ def upgrade() -> None:
         sa.Column("size", sa.Integer(), nullable=False),
         sa.Column("answers", sa.JSON(), nullable=False),
         sa.Column("received_at", sa.DateTime(), nullable=False),
-        sa.Column("late", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["lab_id"], ["labs.id"], name="fk_submissions_lab_id_labs"),
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name="fk_submissions_user_id_users"),
         sa.PrimaryKeyConstraint("id", name="pk_submissions"),
