@@ -153,7 +153,11 @@ def test_the_workers_profile_refuses_what_containers_are_refused() -> None:
 
 def test_the_commands_work_together_on_real_servers(database: str, redis_url: str, tmp_path: Path) -> None:
     """What compose does: migrate to its end, then the API and a worker; a submission goes through all of them."""
-    given = {"ROOFLAB_DATABASE_URL": database, "ROOFLAB_BROKER_URL": redis_url, "ROOFLAB_SECRET": "no secret, but for this test"}
+    given = {
+        "ROOFLAB_DATABASE_URL": database,
+        "ROOFLAB_BROKER_URL": redis_url,
+        "ROOFLAB_SECRET": "no secret, but for this test",
+    }
     environment = {**os.environ, **given, "ROOFLAB_DATA": str(tmp_path)}
     subprocess.run(
         [*CLI, *SERVICES["migrate"]["command"]], env=environment, check=True, capture_output=True, timeout=60
